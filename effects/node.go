@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package effects
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// nodeEffects write the old and the surge Node: protection and cordon (§3.4).
+func nodeEffects() []Effect {
+	return []Effect{
+		{Name: Freeze, About: "Protect the old Node from voluntary disruption, as ours unless an operator already does.", Section: "§3.4",
+			Writes: []string{rotation.WriteProtection}, Apply: freeze},
+		{Name: Cordon, About: "Cordon the old Node, as ours unless an operator already has.", Section: "§3.4",
+			Writes: []string{rotation.WriteCordon}, Apply: cordon},
+		{Name: FreezeHost, About: "Protect the Node that the placeholder runs on.", Section: "§3.4",
+			Writes: []string{rotation.WriteHostProtection}, Apply: freezeHost},
+		{Name: Unfreeze, About: "Take back protection and cordon, exactly what our markers own.", Section: "§3.4",
+			Writes: []string{rotation.WriteUnfreeze}, Apply: unfreeze},
+	}
+}
+
+// patchNode asks for a change of the Node, as far as it is not there yet. Nothing is asked of a Node that is missing
+// or being deleted.
+func patchNode(s rotation.Snapshot, node *corev1.Node, unschedulable *bool, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+	if node == nil || node.DeletionTimestamp != nil {
+		return none(s)
+	}
+	change := needed(node.Annotations, set, remove)
+	if unschedulable != nil && *unschedulable == node.Spec.Unschedulable {
+		unschedulable = nil
+	}
+	if change.Empty() && unschedulable == nil {
+		return none(s)
+	}
+	changed := *node
+	changed.Annotations = rotation.Annotate(node.Annotations, set, remove...)
+	if unschedulable != nil {
+		changed.Spec.Unschedulable = *unschedulable
+	}
+	return s.WithNode(&changed), []Action{PatchNode{node, change, unschedulable}}, nil
+}
+
+// protect marks the Node for the rotation and sets do-not-disrupt. The owned marker is written only together with a
+// protection that we set: an operator's stays an operator's.
+func protect(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Action, error) {
+	if node == nil {
+		return none(s)
+	}
+	set := map[string]string{rotation.KeySurgeFor: s.SubjectName()}
+	if !rotation.ProtectedByOperator(node) {
+		set[rotation.KeyDoNotDisrupt] = rotation.ValueTrue
+		set[rotation.KeyDoNotDisruptOwned] = rotation.ValueTrue
+	}
+	return patchNode(s, node, nil, set)
+}
+
+func freeze(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	return protect(s, s.SubjectNode())
+}
+
+func freezeHost(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	return protect(s, s.Nodes[rotation.SurgeHost(s)])
+}
+
+func cordon(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	node := s.SubjectNode()
+	if node == nil || node.Spec.Unschedulable {
+		return none(s)
+	}
+	unschedulable := true
+	return patchNode(s, node, &unschedulable, map[string]string{rotation.KeyCordoned: rotation.ValueTrue})
+}
+
+func unfreeze(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	var actions []Action
+	subject, _ := s.Subject()
+	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
+		node := s.Nodes[name]
+		if node.Annotations[rotation.KeySurgeFor] != s.SubjectName() && name != subject.NodeName {
+			continue
+		}
+		var step []Action
+		s, step, _ = release(s, node)
+		actions = append(actions, step...)
+	}
+	return s, actions, nil
+}
+
+// release removes from the Node what our markers own, and the markers.
+func release(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Action, error) {
+	remove := rotation.NodeMarkers()
+	owned := node.Annotations[rotation.KeyDoNotDisruptOwned] == rotation.ValueTrue
+	if owned && node.Annotations[rotation.KeyDoNotDisrupt] == rotation.ValueTrue {
+		remove = append(remove, rotation.KeyDoNotDisrupt)
+	}
+	var unschedulable *bool
+	if node.Annotations[rotation.KeyCordoned] == rotation.ValueTrue {
+		schedulable := false
+		unschedulable = &schedulable
+	}
+	return patchNode(s, node, unschedulable, nil, remove...)
+}
+
+// Release is unfreeze for one Node outside of a rotation: the startup sweep and the pass over a deleted pool use it
+// (§5.3 startup sweep).
+func Release(node *corev1.Node) []Action {
+	s := rotation.Snapshot{Nodes: map[string]*corev1.Node{node.Name: node}}
+	_, actions, _ := release(s, node)
+	return actions
+}

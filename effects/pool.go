@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package effects
+
+import (
+	"time"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// poolEffects write the NodePool: the anchor, its companions, and what outlives the rotation.
+func poolEffects() []Effect {
+	return []Effect{
+		{Name: Anchor, About: "Name the candidate on the NodePool, if no rotation is anchored there: the serial gate.", Section: "§5.2 anchor semantics",
+			Writes: []string{rotation.WriteAnchor}, Apply: anchor},
+		{Name: MarkFallback, About: "Mark the anchored rotation as surge-less.", Section: "§3.6",
+			Writes: []string{rotation.WriteMode}, Apply: markFallback},
+		{Name: Mirror, About: "Mirror the draining phase on the NodePool, with the drain's start and the surge's duration.", Section: "§5.2 completion outcome",
+			Writes: []string{rotation.WriteMirror}, Apply: mirror},
+		{Name: RecordSuccess, About: "Write last-rotation-at, from which the cooldown counts.", Section: "§5.2 cooldown anchor",
+			Writes: []string{rotation.WriteLastRotation}, Apply: recordSuccess},
+		{Name: RecordFailure, About: "Write last-failure-at: the later of its old value and the claim's failed-at.", Section: "§3.8",
+			Writes: []string{rotation.WriteLastFailure}, Apply: recordFailure},
+		{Name: ClearAnchor, About: "Remove the anchor and all its companions in one update.", Section: "§5.3 clearing the anchor",
+			Writes: []string{rotation.WriteAnchorCleared}, Returns: true, Apply: clearAnchor},
+	}
+}
+
+// patchPool asks for set on the pool of an anchored rotation, as far as it is not there yet.
+func patchPool(s rotation.Snapshot, anchored string, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+	change := needed(s.Pool.Annotations, set, remove)
+	if change.Empty() {
+		return none(s)
+	}
+	return s.WithPoolAnnotations(set, remove...), []Action{PatchPool{s.Pool.Object, anchored, change}}, nil
+}
+
+// needed is the part of a change that annotations do not show yet: trap 11, a patch that always writes, wakes the
+// next pass for ever.
+func needed(annotations, set map[string]string, remove []string) Change {
+	change := Change{Set: map[string]string{}}
+	for key, value := range set {
+		if have, present := annotations[key]; !present || have != value {
+			change.Set[key] = value
+		}
+	}
+	for _, key := range remove {
+		if _, present := annotations[key]; present {
+			change.Remove = append(change.Remove, key)
+		}
+	}
+	return change
+}
+
+func anchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	if s.Anchor() != "" || s.SubjectName() == "" {
+		return none(s)
+	}
+	return patchPool(s, "", map[string]string{rotation.KeyActiveRotation: s.SubjectName()})
+}
+
+func markFallback(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyRotationMode: rotation.ModeForcefulFallback})
+}
+
+// mirror stamps the drain's start and the surge's duration together with the mirror itself, once: a mirror that is
+// already there keeps its stamps. One that is missing although the claim is being deleted counts from the deletion.
+func mirror(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	if s.Pool.Annotations[rotation.KeyActiveRotationState] == rotation.StateDraining {
+		return none(s)
+	}
+	claim, exists := s.Subject()
+	drainingAt := s.Now
+	if exists && claim.Deleting() {
+		drainingAt = claim.Deleted
+	}
+	set := map[string]string{
+		rotation.KeyActiveRotationState: rotation.StateDraining,
+		rotation.KeyDrainingAt:          rotation.FormatStamp(drainingAt),
+	}
+	surge := s.Pool.Annotations[rotation.KeyRotationMode] == ""
+	if started := claim.StartedAt(); exists && surge && started.Readable {
+		set[rotation.KeySurgeWait] = max(0, drainingAt.Sub(started.At)).Truncate(time.Second).String()
+	}
+	return patchPool(s, s.Anchor(), set)
+}
+
+func recordSuccess(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyLastRotationAt: rotation.FormatStamp(s.Now)})
+}
+
+// recordFailure never moves last-failure-at back: a recovery after a crash must not void a pause (§5.3). A failed-at
+// that cannot be read counts as now, the safe side.
+func recordFailure(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	failedAt := s.Now
+	if claim, exists := s.Subject(); exists && claim.FailedAt().Readable {
+		failedAt = claim.FailedAt().At
+	}
+	old := rotation.ParseStamp(s.Pool.Annotations, rotation.KeyLastFailureAt)
+	if old.Readable && !old.At.Before(failedAt) {
+		return none(s)
+	}
+	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(failedAt)})
+}
+
+// clearAnchor keeps what it clears in the snapshot, for what is told afterwards.
+func clearAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	cleared := map[string]string{}
+	for _, key := range rotation.AnchorKeys() {
+		if value, present := s.Pool.Annotations[key]; present {
+			cleared[key] = value
+		}
+	}
+	s, actions, err := patchPool(s, s.Anchor(), nil, rotation.AnchorKeys()...)
+	if len(actions) > 0 {
+		s.Cleared = cleared
+	}
+	return s, actions, err
+}

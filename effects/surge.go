@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package effects
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// surgeEffects write the placeholder Pod, which induces and reserves the replacement (§3.3).
+func surgeEffects() []Effect {
+	return []Effect{
+		{Name: Placeholder, About: "Have a placeholder Pod; one that has ended is deleted first, one that is terminating is waited for.", Section: "§3.3",
+			Writes: []string{rotation.WritePlaceholder}, Apply: placeholder},
+		{Name: DeletePlaceholder, About: "Have no placeholder Pod.", Section: "§3.3",
+			Writes: []string{rotation.WritePodDelete}, Apply: deletePlaceholder},
+	}
+}
+
+// placeholder needs the old Node: the Pods on it tell the size.
+func placeholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	existing := s.Placeholder()
+	switch {
+	case existing == nil && s.SubjectNode() == nil:
+		return none(s)
+	case existing == nil:
+		return createPlaceholder(s)
+	case ended(existing) && existing.DeletionTimestamp == nil:
+		return s.WithoutPlaceholder(existing.Name), []Action{deletePod(existing)}, nil
+	default:
+		return none(s)
+	}
+}
+
+func createPlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	pod, sizing, err := rotation.NewPlaceholder(s)
+	if err != nil {
+		return s, nil, fmt.Errorf("the placeholder for NodeClaim %s cannot be built: %w", s.SubjectName(), err)
+	}
+	actions := []Action{CreatePod{pod}}
+	for _, note := range []struct {
+		severity Severity
+		reason   string
+		facts    []string
+	}{
+		{Normal, ReasonSurgeClamped, sizing.Clamped},
+		{Warning, ReasonSurgeClampBand, sizing.BandExceeded},
+		{Warning, ReasonSurgeClampRefused, sizing.Refused},
+	} {
+		if len(note.facts) > 0 {
+			actions = append(actions, tell(s, claimTarget(s), note.severity, note.reason, strings.Join(note.facts, "; ")))
+		}
+	}
+	return s.WithPlaceholder(pod), actions, nil
+}
+
+// ended is true for a Pod that will never run again by itself, though it still exists.
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func deletePlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	var actions []Action
+	for _, pod := range s.Placeholders {
+		if pod.DeletionTimestamp == nil {
+			actions = append(actions, deletePod(pod))
+		}
+		s = s.WithoutPlaceholder(pod.Name)
+	}
+	return s, actions, nil
+}
+
+func deletePod(pod *corev1.Pod) Action {
+	return DeletePod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+// EndPlaceholder asks for the end of a placeholder outside of a rotation: the startup sweep and the pass over a deleted pool
+// use it (§5.3 startup sweep).
+func EndPlaceholder(pod *corev1.Pod) []Action {
+	if pod.DeletionTimestamp != nil {
+		return nil
+	}
+	return []Action{deletePod(pod)}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guards
+
+import (
+	"fmt"
+	"time"
+
+	"noderotation.io/noderotation/machine"
+	"noderotation.io/noderotation/rotation"
+)
+
+// Guard is a named question about a rotation.
+type Guard = machine.Guard[rotation.Snapshot]
+
+// Names of the guards. They are a public contract: tables refer to them.
+const (
+	InWindow            = "in_window"
+	Frozen              = "frozen"
+	CooldownElapsed     = "cooldown_elapsed"
+	FailurePauseElapsed = "failure_pause_elapsed"
+	BackoffElapsed      = "backoff_elapsed"
+	Candidate           = "candidate"
+	SurgeHeadroom       = "surge_headroom"
+	SurgeReady          = "surge_ready"
+	ForcefulFallback    = "forceful_fallback"
+	ReadyTimeoutElapsed = "ready_timeout_elapsed"
+	DeletionTimestamp   = "deletion_timestamp"
+	ClaimGone           = "claim_gone"
+	Governed            = "governed"
+	DrainOverdue        = "drain_overdue"
+	PoolSettled         = "pool_settled"
+	Feasible            = "feasible"
+)
+
+// All lists every guard, in the order in which a reader meets them.
+func All() []Guard {
+	return append(startGuards(), flightGuards()...)
+}
+
+// timestampForm is how an instant is written in a reason: with the weekday, since windows are weekly.
+const timestampForm = "Mon 2006-01-02 15:04:05 MST"
+
+func at(t time.Time) string { return t.Format(timestampForm) }
+
+// in tells how far t lies ahead of now, in whole seconds.
+func in(now, t time.Time) string { return "in " + span(t.Sub(now)) }
+
+// span writes a duration for a person: days and hours for long ones, never a fraction of a second.
+func span(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < 24*time.Hour {
+		return d.String()
+	}
+	days := d / (24 * time.Hour)
+	return fmt.Sprintf("%dd%s", days, (d - days*24*time.Hour).Truncate(time.Minute))
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guards
+
+import (
+	"noderotation.io/noderotation/machine"
+	"noderotation.io/noderotation/rotation"
+)
+
+// startGuards are the gates before a rotation, and the choice of its node.
+func startGuards() []Guard {
+	return []Guard{
+		{Name: Governed, About: "A valid policy governs the pool, uncontested.", Section: "§5.4", Check: governed},
+		{Name: Feasible, About: "No fatal finding forbids new rotations of this pool.", Section: "§3.2",
+			Implies: []machine.Condition{{Guard: Governed}}, Check: feasible},
+		{Name: PoolSettled, About: "No claim of this pool that we deleted is still draining.", Section: "§3.8", Check: poolSettled},
+		{Name: InWindow, About: "A maintenance window of the governing policy is open.", Section: "§3.1",
+			Implies: []machine.Condition{{Guard: Governed}}, Check: inWindow},
+		{Name: Frozen, About: "An operator's freeze holds the pool, or its value cannot be read.", Section: "§3.1", Check: frozen},
+		{Name: CooldownElapsed, About: "cooldownAfter has passed since the last success.", Section: "§5.2 gate A", Check: cooldownElapsed},
+		{Name: FailurePauseElapsed, About: "failurePause has passed since the last failure.", Section: "§5.2 gate B", Check: failurePauseElapsed},
+		{Name: BackoffElapsed, About: "The escalated backoff of the failed claim has passed.", Section: "§3.2", Check: backoffElapsed},
+		{Name: Candidate, About: "A claim of the pool is due and may be rotated.", Section: "§3.2",
+			Implies: []machine.Condition{{Guard: Governed}}, Check: candidate},
+		{Name: SurgeHeadroom, About: "The pool's limits leave room for the replacement.", Section: "§3.3", Check: surgeHeadroom},
+		{Name: ForcefulFallback, About: "The policy allows the fallback, and the claim's deadline is closer than a rotation takes.", Section: "§3.6",
+			Implies: []machine.Condition{{Guard: Governed}, {Guard: Candidate}}, Check: forcefulFallback},
+	}
+}
+
+func governed(s rotation.Snapshot) machine.Verdict {
+	return machine.Verdict{Holds: s.Governance.Policy != nil, Reason: s.Governance.Reason}
+}
+
+func feasible(s rotation.Snapshot) machine.Verdict {
+	if s.Governance.Policy == nil {
+		return machine.No("no policy governs the pool")
+	}
+	if finding, fatal := s.Feasibility.Fatal(); fatal {
+		return machine.No("%s: %s", finding.Code, finding.Message)
+	}
+	return machine.Yes("the policy leaves every node its chances")
+}
+
+func poolSettled(s rotation.Snapshot) machine.Verdict {
+	if settled, draining := s.Settled(); !settled {
+		return machine.No("NodeClaim %s, deleted by an earlier rotation, is still draining", draining)
+	}
+	return machine.Yes("no earlier rotation is still draining")
+}
+
+func inWindow(s rotation.Snapshot) machine.Verdict {
+	if s.Governance.Policy == nil {
+		return machine.No("no policy, no window")
+	}
+	if open, ok := s.Governance.Windows.Current(s.Now); ok {
+		if open.End.IsZero() {
+			return machine.Yes("the window never closes")
+		}
+		return machine.Yes("the window is open until %s", at(open.End)).ChangingAt(open.End)
+	}
+	next, ok := s.Governance.Windows.Next(s.Now)
+	if !ok {
+		return machine.No("no window opens in the coming 400 days")
+	}
+	return machine.No("the window opens %s, %s", at(next.Start), in(s.Now, next.Start)).ChangingAt(next.Start)
+}
+
+func frozen(s rotation.Snapshot) machine.Verdict {
+	held, until := s.Freeze()
+	switch {
+	case !until.Present:
+		return machine.No("NodePool %s is not frozen", s.Pool.Name)
+	case !until.Readable:
+		return machine.Yes("NodePool %s has an unreadable %s: it counts as frozen", s.Pool.Name, rotation.KeyFreeze)
+	case held:
+		return machine.Yes("NodePool %s is frozen until %s, %s", s.Pool.Name, at(until.At), in(s.Now, until.At)).ChangingAt(until.At)
+	default:
+		return machine.No("the freeze of NodePool %s ended %s", s.Pool.Name, at(until.At))
+	}
+}
+
+func cooldownElapsed(s rotation.Snapshot) machine.Verdict {
+	return pauseOver(s, s.Cooldown(), "success", rotation.KeyLastRotationAt)
+}
+
+func failurePauseElapsed(s rotation.Snapshot) machine.Verdict {
+	return pauseOver(s, s.FailurePause(), "failure", rotation.KeyLastFailureAt)
+}
+
+func backoffElapsed(s rotation.Snapshot) machine.Verdict {
+	claim, ok := s.Subject()
+	if !ok {
+		return machine.No("there is no claim whose backoff could be over")
+	}
+	return pauseOver(s, claim.Backoff(s.Governance.Terms.RetryBackoff), "failure of NodeClaim "+claim.Name, rotation.KeyFailedAt)
+}
+
+// pauseOver is the verdict on a pause that begins with what happened, as key says.
+func pauseOver(s rotation.Snapshot, pause rotation.Pause, happened, key string) machine.Verdict {
+	switch {
+	case !pause.Stamp.Present:
+		return machine.Yes("there was no earlier %s", happened)
+	case !pause.Stamp.Readable:
+		return machine.No("the pause after the last %s counts as not over: %s cannot be read", happened, key)
+	case pause.Over(s.Now):
+		return machine.Yes("the pause after the last %s ended %s", happened, at(pause.End()))
+	default:
+		return machine.No("the pause after the last %s ends %s, %s", happened, at(pause.End()), in(s.Now, pause.End())).ChangingAt(pause.End())
+	}
+}
+
+func candidate(s rotation.Snapshot) machine.Verdict {
+	sel := s.Selection
+	switch {
+	case sel.Refusal != "":
+		return machine.No("%s", sel.Refusal)
+	case sel.Candidate == "":
+		return machine.No("%s", sel.Explain()).ChangingAt(sel.Next)
+	}
+	claim, _ := s.Claim(sel.Candidate)
+	deadline, expires := claim.Deadline()
+	if !expires {
+		return machine.Yes("NodeClaim %s is due; it never expires", claim.Name)
+	}
+	return machine.Yes("NodeClaim %s is due; Karpenter expires it %s, %s", claim.Name, at(deadline), in(s.Now, deadline))
+}
+
+func surgeHeadroom(s rotation.Snapshot) machine.Verdict {
+	if _, ok := s.Subject(); !ok {
+		return machine.No("there is no claim to make room for")
+	}
+	room, reason := rotation.SurgeHeadroom(s)
+	return machine.Verdict{Holds: room, Reason: reason}
+}
+
+func forcefulFallback(s rotation.Snapshot) machine.Verdict {
+	if s.Governance.Policy == nil || !s.Governance.Terms.FallbackEnabled {
+		return machine.No("the policy does not allow the forceful fallback")
+	}
+	claim, ok := s.Claim(s.Selection.Candidate)
+	if !ok {
+		return machine.No("there is no candidate")
+	}
+	deadline, expires := claim.Deadline()
+	if !expires {
+		return machine.No("NodeClaim %s has no deadline", claim.Name)
+	}
+	bound := claim.RotationBound(s.Governance.Terms.ReadyTimeout)
+	if tooLate := rotation.After(deadline.Add(-bound)); s.Now.Before(tooLate) {
+		return machine.No("a surge of NodeClaim %s (at most %s) still fits before its deadline %s", claim.Name, span(bound), at(deadline)).ChangingAt(tooLate)
+	}
+	return machine.Yes("a surge of NodeClaim %s (at most %s) no longer fits before its deadline %s", claim.Name, span(bound), at(deadline))
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rotation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Standing is why a claim is, or is not, a candidate (§3.2).
+type Standing int
+
+// The standings of a claim, in the order in which they are looked at.
+const (
+	Eligible Standing = iota
+	BeingDeleted
+	NotReady
+	NeverDue
+	NotYetDue
+	InRotation
+	AlreadyExpired
+	BackingOff
+	UnknownState
+	Protected
+	WithoutNode
+)
+
+// Candidacy is one claim's standing. Until is the instant at which it can next change by itself; zero if only the
+// cluster can change it.
+type Candidacy struct {
+	Claim    string
+	Standing Standing
+	Until    time.Time
+}
+
+// Selection is the choice of the next claim to rotate (§3.2).
+type Selection struct {
+	// Refusal says why the pool as a whole rotates nothing; empty otherwise.
+	Refusal string
+	// Candidate is the name of the claim to rotate next; empty when there is none.
+	Candidate string
+	// Candidates is the number of claims that are eligible.
+	Candidates int
+	// Candidacies has every claim's standing, in the order of Snapshot.Claims.
+	Candidacies []Candidacy
+	// Due names the claims that are of age, eligible or not.
+	Due map[string]bool
+	// Next is the earliest instant at which a claim can become eligible by itself; zero if none can.
+	Next time.Time
+}
+
+// Select judges every claim and picks the one with the earliest deadline, then the oldest, then by name (§3.2).
+func Select(s Snapshot) Selection {
+	sel := Selection{Refusal: refusal(s)}
+	if s.Governance.Policy == nil {
+		return sel
+	}
+	sel.Candidacies = make([]Candidacy, len(s.Claims))
+	best := -1
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		dueAt, everDue := s.DueAt(*c)
+		if everDue && !s.Now.Before(dueAt) {
+			if sel.Due == nil {
+				sel.Due = map[string]bool{}
+			}
+			sel.Due[c.Name] = true
+		}
+		candidacy := candidacyOf(s, c, dueAt, everDue)
+		sel.Candidacies[i] = candidacy
+		sel.Next = earlier(sel.Next, candidacy.Until)
+		if candidacy.Standing != Eligible {
+			continue
+		}
+		sel.Candidates++
+		if best < 0 || before(*c, s.Claims[best]) {
+			best = i
+		}
+	}
+	if best >= 0 && sel.Refusal == "" {
+		sel.Candidate = s.Claims[best].Name
+	}
+	return sel
+}
+
+// refusal says why a pool starts no rotation at all: nothing governs it, it is going away, it is static, or Karpenter
+// itself reports it as not ready (§3.2).
+func refusal(s Snapshot) string {
+	switch {
+	case s.Governance.Policy == nil:
+		return s.Governance.Reason
+	case s.Pool.Deleting:
+		return fmt.Sprintf("NodePool %s is being deleted", s.Pool.Name)
+	case s.Pool.Static:
+		return fmt.Sprintf("NodePool %s is static (spec.replicas is set): Karpenter schedules no placeholder onto it", s.Pool.Name)
+	case s.Pool.NotReady != "":
+		return fmt.Sprintf("NodePool %s is not Ready: %s", s.Pool.Name, s.Pool.NotReady)
+	default:
+		return ""
+	}
+}
+
+// DueAt is the first instant at which the claim is of age: past deadline − leadTime, or past the age of an explicit
+// override (§3.2). The second result is false when no instant is: the claim has no deadline and no override applies.
+func (s Snapshot) DueAt(c Claim) (time.Time, bool) {
+	terms := s.Governance.Terms
+	if terms.AgeThreshold != nil {
+		return After(c.Created.Add(*terms.AgeThreshold)), true
+	}
+	deadline, ok := c.Deadline()
+	if !ok {
+		return time.Time{}, false
+	}
+	return After(deadline.Add(-s.LeadTime(c))), true
+}
+
+// LeadTime is how long before its deadline a claim is selected: K·P + t_rot (§3.2).
+func (s Snapshot) LeadTime(c Claim) time.Duration {
+	terms := s.Governance.Terms
+	return time.Duration(terms.K)*s.Governance.Survey.P + c.RotationBound(terms.ReadyTimeout)
+}
+
+func candidacyOf(s Snapshot, c *Claim, dueAt time.Time, everDue bool) Candidacy {
+	out := Candidacy{Claim: c.Name}
+	state, err := c.State()
+	switch {
+	case c.Deleting():
+		out.Standing = BeingDeleted
+	case !everDue:
+		out.Standing = NeverDue
+	case s.Now.Before(dueAt):
+		out.Standing, out.Until = NotYetDue, dueAt
+	case !c.Ready:
+		out.Standing = NotReady
+	case err != nil:
+		out.Standing = UnknownState
+	case state == StateExpired:
+		out.Standing = AlreadyExpired
+	case state == StatePending || state == StateDraining:
+		out.Standing = InRotation
+	case state == StateFailed && !c.Backoff(s.Governance.Terms.RetryBackoff).Over(s.Now):
+		out.Standing, out.Until = BackingOff, c.Backoff(s.Governance.Terms.RetryBackoff).End()
+	case s.Nodes[c.NodeName] == nil:
+		out.Standing = WithoutNode
+	case ProtectedByOperator(s.Nodes[c.NodeName]):
+		out.Standing = Protected
+	default:
+		out.Standing = Eligible
+	}
+	return out
+}
+
+// ProtectedByOperator tells whether the Node carries a do-not-disrupt that is not ours. Only the literal "true"
+// protects (§3.2).
+func ProtectedByOperator(node *corev1.Node) bool {
+	return node.Annotations[KeyDoNotDisrupt] == ValueTrue && node.Annotations[KeyDoNotDisruptOwned] != ValueTrue
+}
+
+// before orders candidates: earliest deadline first and those without one last, then the oldest, then by name.
+func before(a, b Claim) bool {
+	deadlineA, hasA := a.Deadline()
+	deadlineB, hasB := b.Deadline()
+	switch {
+	case hasA != hasB:
+		return hasA
+	case hasA && !deadlineA.Equal(deadlineB):
+		return deadlineA.Before(deadlineB)
+	case !a.Created.Equal(b.Created):
+		return a.Created.Before(b.Created)
+	default:
+		return strings.Compare(a.Name, b.Name) < 0
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// Explain is a sentence that says why the claim is, or is not, a candidate.
+func (c Candidacy) Explain() string {
+	switch c.Standing {
+	case Eligible:
+		return fmt.Sprintf("NodeClaim %s may be rotated", c.Claim)
+	case BeingDeleted:
+		return fmt.Sprintf("NodeClaim %s is already being deleted", c.Claim)
+	case NotReady:
+		return fmt.Sprintf("NodeClaim %s is not Ready", c.Claim)
+	case NeverDue:
+		return fmt.Sprintf("NodeClaim %s never expires and the policy sets no ageThreshold", c.Claim)
+	case NotYetDue:
+		return fmt.Sprintf("NodeClaim %s comes of age at %s", c.Claim, FormatStamp(c.Until))
+	case InRotation:
+		return fmt.Sprintf("NodeClaim %s is marked as being in a rotation", c.Claim)
+	case AlreadyExpired:
+		return fmt.Sprintf("NodeClaim %s was expired by Karpenter", c.Claim)
+	case BackingOff:
+		if c.Until.IsZero() {
+			return fmt.Sprintf("NodeClaim %s failed and its failed-at or retry-count cannot be read", c.Claim)
+		}
+		return fmt.Sprintf("NodeClaim %s failed and backs off until %s", c.Claim, FormatStamp(c.Until))
+	case UnknownState:
+		return fmt.Sprintf("NodeClaim %s has a state annotation outside the contract", c.Claim)
+	case Protected:
+		return fmt.Sprintf("the Node of NodeClaim %s is protected by an operator's %s", c.Claim, KeyDoNotDisrupt)
+	case WithoutNode:
+		return fmt.Sprintf("the Node of NodeClaim %s is not known", c.Claim)
+	default:
+		return fmt.Sprintf("NodeClaim %s has an unknown standing", c.Claim)
+	}
+}
+
+// Explain is a sentence that says why there is no candidate: the claim that can become one soonest, else how the
+// claims stand.
+func (sel Selection) Explain() string {
+	if sel.Refusal != "" {
+		return sel.Refusal
+	}
+	if len(sel.Candidacies) == 0 {
+		return "the pool has no NodeClaim"
+	}
+	first := sel.Candidacies[0]
+	for _, c := range sel.Candidacies[1:] {
+		if first.Until.IsZero() || (!c.Until.IsZero() && c.Until.Before(first.Until)) {
+			first = c
+		}
+	}
+	return fmt.Sprintf("none of %d NodeClaims may be rotated; %s", len(sel.Candidacies), first.Explain())
+}
