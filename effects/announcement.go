@@ -34,8 +34,8 @@ type Severity string
 
 // The severities that Kubernetes knows.
 const (
-	Normal  Severity = corev1.EventTypeNormal
-	Warning Severity = corev1.EventTypeWarning
+	Normal  Severity = Severity(corev1.EventTypeNormal)
+	Warning Severity = Severity(corev1.EventTypeWarning)
 )
 
 // Target is the object that an Event is about.
@@ -100,6 +100,7 @@ const (
 	ReasonSurgeClampBand       = "SurgeClampBandExceeded"
 	ReasonSurgeClampRefused    = "SurgeClampRefused"
 	ReasonPlaceholderInvalid   = "PlaceholderInvalid"
+	ReasonWriteRefused         = "WriteRefused"
 )
 
 func poolTarget(s rotation.Snapshot) Target { return Target{"NodePool", s.Pool.Object} }

@@ -106,11 +106,3 @@ func release(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Actio
 	}
 	return patchNode(s, node, unschedulable, nil, remove...)
 }
-
-// Release is unfreeze for one Node outside of a rotation: the startup sweep and the pass over a deleted pool use it
-// (§5.3 startup sweep).
-func Release(node *corev1.Node) []Action {
-	s := rotation.Snapshot{Nodes: map[string]*corev1.Node{node.Name: node}}
-	_, actions, _ := release(s, node)
-	return actions
-}

@@ -77,12 +77,3 @@ func deletePlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error)
 func deletePod(pod *corev1.Pod) Action {
 	return DeletePod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
-
-// EndPlaceholder asks for the end of a placeholder outside of a rotation: the startup sweep and the pass over a deleted pool
-// use it (§5.3 startup sweep).
-func EndPlaceholder(pod *corev1.Pod) []Action {
-	if pod.DeletionTimestamp != nil {
-		return nil
-	}
-	return []Action{deletePod(pod)}
-}

@@ -22,7 +22,7 @@ func (d Decision) Explain(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%-7s %s → %s: %s\n", d.mark(row), row.Row.ID, row.Row.To, row.Row.About)
 		width := 0
 		for _, c := range row.Conditions {
-			width = max(width, len(c.Condition.String()))
+			width = max(width, len(c.String()))
 		}
 		for _, c := range row.Conditions {
 			answer := "no"

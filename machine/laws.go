@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -28,12 +27,14 @@ var total = Law{
 		for _, s := range m.Table().States {
 			rows := m.Rows(s.Name)
 			if len(rows) == 0 {
-				ps = append(ps, m.StateProblem(s.Name, "no row starts from it, so a pass would find nothing to fire; add one without `when`, or remove the state"))
+				ps = append(ps, m.StateProblem(s.Name,
+					"no row starts from it, so a pass would find nothing to fire; add one without `when`, or remove the state"))
 				continue
 			}
 			if last := rows[len(rows)-1]; len(last.When) > 0 {
 				ps = append(ps, m.RowKeyProblem(last, "when",
-					"it is the last row of state %s and is guarded, so a pass could find nothing to fire; end the state with a row without `when`", s.Name))
+					"it is the last row of state %s and is guarded, so a pass could find nothing to fire; "+
+						"end the state with a row without `when`", s.Name))
 			}
 		}
 		return ps
@@ -74,10 +75,16 @@ func contradictions(m *Model) []Problem {
 
 // shadowed says which rows take every case of a row in a state.
 func shadowed(m *Model, state string, r *Row, firings []Firing) Problem {
-	var takers []string
+	takes := map[*Row]bool{}
 	for _, f := range firings {
-		if f.Row != nil && !slices.Contains(takers, f.Row.ID) && m.Consistent(f.Facts, r.When...) {
-			takers = append(takers, f.Row.ID)
+		if m.Consistent(f.Facts, r.When...) {
+			takes[f.Row] = true
+		}
+	}
+	var takers []string
+	for _, above := range m.Rows(state) {
+		if takes[above] {
+			takers = append(takers, above.ID)
 		}
 	}
 	return m.RowProblem(r, "it can never fire in state %s, where %s above it takes every case; move it up, guard what is above, or remove it",
@@ -150,7 +157,8 @@ func requeue(bound time.Duration) Law {
 				case r.Requeue == 0 && !said:
 					ps = append(ps, m.RowProblem(r, "it has no `requeue`; say how long the pass may sleep, at most %s", bound))
 				case r.Requeue <= 0:
-					ps = append(ps, m.RowKeyProblem(r, "requeue", "its requeue %s is not longer than zero; say how long the pass may sleep, at most %s", r.Requeue, bound))
+					ps = append(ps, m.RowKeyProblem(r, "requeue",
+						"its requeue %s is not longer than zero; say how long the pass may sleep, at most %s", r.Requeue, bound))
 				case r.Requeue > bound:
 					ps = append(ps, m.RowKeyProblem(r, "requeue", "its requeue %s is longer than %s; shorten it", r.Requeue, bound))
 				}

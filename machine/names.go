@@ -19,7 +19,10 @@ func checkKnownNames(m *Model) []Problem {
 	t := m.Table()
 	var ps []Problem
 	if _, ok := t.State(t.Initial); !ok {
-		ps = append(ps, Problem{Line: t.InitialLine, Message: "initial names no state " + quoted(t.Initial) + suggestion(t.Initial, t.StateNames())})
+		ps = append(ps, Problem{
+			Line:    t.InitialLine,
+			Message: "initial names no state " + quoted(t.Initial) + suggestion(t.Initial, t.StateNames()),
+		})
 	}
 	ids, events := map[string]*Row{}, map[[2]string]*Row{}
 	for i := range t.Rows {
@@ -32,7 +35,8 @@ func checkKnownNames(m *Model) []Problem {
 		for _, from := range r.From {
 			key := [2]string{r.Event, from}
 			if first := events[key]; first != nil {
-				ps = append(ps, m.RowKeyProblem(r, "event", "event %s from state %s is already that of row %s in line %d; name one of the two events differently",
+				ps = append(ps, m.RowKeyProblem(r, "event",
+					"event %s from state %s is already that of row %s in line %d; name one of the two events differently",
 					r.Event, from, first.ID, first.Line))
 			} else {
 				events[key] = r

@@ -11,7 +11,7 @@ import (
 
 // Problem is one thing that is wrong with a table, said to the person who
 // edits it.
-type Problem struct {
+type Problem struct { //nolint:errname // it is a finding first, and an error to who asked for a table
 	// File and Line say where; a line of 0 is the file as a whole.
 	File string
 	Line int
@@ -55,7 +55,7 @@ func (p Problem) subject() string {
 }
 
 // Problems is everything that is wrong with a table, sorted by line.
-type Problems []Problem
+type Problems []Problem //nolint:errname // see Problem
 
 // Error has one problem per line.
 func (ps Problems) Error() string {

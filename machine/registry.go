@@ -122,7 +122,8 @@ func (r Registry[S, A]) checkImplications() []error {
 	for _, g := range r.guards {
 		for _, c := range g.Implies {
 			if _, known := r.guard[c.Guard]; !known {
-				errs = append(errs, fmt.Errorf("guard %q implies %q, but no guard %q is registered: register it or correct the name", g.Name, c, c.Guard))
+				errs = append(errs, fmt.Errorf("guard %q implies %q, but no guard %q is registered: register it or correct the name",
+					g.Name, c, c.Guard))
 			}
 		}
 	}

@@ -42,8 +42,9 @@ var conditionForm = regexp.MustCompile(`^(not +)?([a-z][a-z0-9_]*)$`)
 // ParseCondition reads a condition as it stands in a table.
 func ParseCondition(text string) (Condition, error) {
 	m := conditionForm.FindStringSubmatch(text)
-	if m == nil || m[2] == negation {
-		return Condition{}, fmt.Errorf("%q is no condition: write a guard's snake_case name, or %q and the name; deeper logic is a guard of its own", text, negation)
+	if len(m) == 0 || m[2] == negation {
+		return Condition{}, fmt.Errorf("%q is no condition: write a guard's snake_case name, or %q and the name; "+
+			"deeper logic is a guard of its own", text, negation)
 	}
 	return Condition{Guard: m[2], Not: m[1] != ""}, nil
 }

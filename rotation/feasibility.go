@@ -198,12 +198,9 @@ func plus(a, b time.Duration) time.Duration {
 	}
 }
 
-// times multiplies a duration that is not negative, and stops at the longest there is.
+// times multiplies what is not negative, and stops at the longest there is.
 func times(d time.Duration, n int) time.Duration {
-	if n <= 0 || d <= 0 {
-		return 0
-	}
-	if high, low := bits.Mul64(uint64(d), uint64(n)); high == 0 && low <= math.MaxInt64 {
+	if high, low := bits.Mul64(uint64(max(d, 0)), uint64(max(n, 0))); high == 0 && low <= math.MaxInt64 {
 		return time.Duration(low)
 	}
 	return math.MaxInt64

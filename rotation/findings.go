@@ -133,7 +133,7 @@ func (g *grounds) aNonPositive() string {
 		return ""
 	}
 	least := g.f.LeadTime.Truncate(time.Second) + time.Second
-	return fmt.Sprintf("NodePool %s: its nodes expire after %s, which leaves no age at which to rotate them: %s wants %s before that. "+
+	return fmt.Sprintf("NodePool %s: its nodes expire after %s, which leaves no age at which to rotate them: %s = %s is wanted before that. "+
 		"The smallest expireAfter that would do is %s; or open windows closer together, or lower minRotationChances or "+
 		"terminationGracePeriod.%s",
 		g.pool.Name, Spell(*g.pool.ExpireAfter), g.leadTime(), Spell(g.f.LeadTime), copyable(least), g.largestGap())
@@ -209,9 +209,9 @@ func (g *grounds) drainEstimateAboveTGP() string {
 	if !g.drainClamped {
 		return ""
 	}
-	return fmt.Sprintf("RotationPolicy %s: drainEstimate %s is longer than the %s that the terminationGracePeriod of NodePool %s lets a drain take; "+
+	return fmt.Sprintf("RotationPolicy %s: drainEstimate %s is longer than a drain in NodePool %s may take by its terminationGracePeriod; "+
 		"%s is reckoned with. Lower drainEstimate.",
-		g.policy.Name, Spell(g.policy.Spec.Surge.DrainEstimate.Duration), Spell(g.grace), g.pool.Name, Spell(g.grace))
+		g.policy.Name, Spell(g.policy.Spec.Surge.DrainEstimate.Duration), g.pool.Name, Spell(g.grace))
 }
 
 func (g *grounds) provisioningEstimateAboveReadyTimeout() string {
@@ -228,8 +228,8 @@ func (g *grounds) throughputBelowArrival() string {
 	if g.f.AgeThreshold <= 0 || !lessThan(g.f.Capacity, g.f.AgeThreshold, g.f.Nodes, g.cadence()) {
 		return ""
 	}
-	return fmt.Sprintf("NodePool %s: %s come of age every %s, but the windows have room for only %s every %s; %s.",
-		g.pool.Name, plural(g.f.Nodes, "node"), Spell(g.f.AgeThreshold), plural(g.f.Capacity, "rotation"), Spell(g.cadence()), moreRoom)
+	return fmt.Sprintf("NodePool %s: the windows have room for %s every %s, too few for a fleet of %s, each due again after %s; %s.",
+		g.pool.Name, plural(g.f.Capacity, "rotation"), Spell(g.cadence()), plural(g.f.Nodes, "node"), Spell(g.f.AgeThreshold), moreRoom)
 }
 
 func (g *grounds) throughputBurstShortfall() string {
@@ -249,7 +249,7 @@ func (g *grounds) rotationSpansNextWindow() string {
 	}
 	return fmt.Sprintf("RotationPolicy %s: a rotation in NodePool %s is expected to take %s and is followed by cooldownAfter %s, longer than "+
 		"the %s for which the windows stay closed, so that one begun late in a window takes room from the next; "+
-		"the capacity of %s for each window is then too high a figure.",
+		"%s for each window is then too high a figure; lower cooldownAfter, or keep the windows closed for longer.",
 		g.policy.Name, g.pool.Name, Spell(g.f.RotationEstimate), Spell(g.terms.CooldownAfter), Spell(g.f.Gap), plural(g.f.Capacity, "rotation"))
 }
 
@@ -279,49 +279,43 @@ func (g *grounds) lateOverride(left string, wanted int) string {
 
 // leadTime writes the sum that makes up LeadTime.
 func (g *grounds) leadTime() string {
-	return fmt.Sprintf("%s (minRotationChances) × %s (window period) + %s (longest rotation)",
-		strconv.Itoa(g.f.K), Spell(g.f.P), Spell(g.f.RotationBound))
+	return fmt.Sprintf("%d (minRotationChances) × %s (window period) + %s (longest rotation)",
+		g.f.K, Spell(g.f.P), Spell(g.f.RotationBound))
 }
 
 // largestGap says where P comes from: the two occurrences, in the window's own zone, and a clock change between them.
 func (g *grounds) largestGap() string {
 	before, after := g.survey.LargestGap[0], g.survey.LargestGap[1]
-	if before == after {
+	if after.Start.IsZero() {
 		return ""
 	}
 	change := ""
 	if !g.survey.ClockChange.IsZero() {
 		change = "; in between, " + g.survey.ClockChange.String()
 	}
-	return fmt.Sprintf(" The window period is that from %s to %s%s.", before, after, change)
+	return fmt.Sprintf(" The windows lie furthest apart between %s and %s%s.", before, after, change)
 }
 
 // Spell writes a duration for a person: days, hours, minutes and seconds, such as "5d 22h 43m".
 func Spell(d time.Duration) string {
-	if d%time.Second != 0 {
-		d = d.Round(time.Millisecond)
-	}
-	if d.Abs() < time.Second {
-		return d.String()
-	}
+	const day = 24 * time.Hour
 	var b strings.Builder
 	if d < 0 {
 		b.WriteByte('-')
-		d = d.Abs()
 	}
-	const day = 24 * time.Hour
+	rest, separator := d.Abs(), ""
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
-	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if n := d / unit.length; n > 0 {
-			if b.Len() > 1 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(strconv.FormatInt(int64(n), 10))
-			b.WriteString(unit.name)
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if n := rest / unit.length; n > 0 {
+			b.WriteString(separator + strconv.FormatInt(int64(n), 10) + unit.name)
+			separator = " "
 		}
-		d %= unit.length
+		rest %= unit.length
+	}
+	if rest > 0 || separator == "" {
+		b.WriteString(separator + rest.String())
 	}
 	return b.String()
 }

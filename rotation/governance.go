@@ -54,11 +54,11 @@ func Resolve(assessments []Assessment, poolLabels map[string]string) Resolution 
 	}
 	constraints := plural(winner.selector.specificity, "label constraint")
 	if len(rivals) > 0 {
-		tied := append(rivals, winner.Policy.Name)
-		slices.Sort(tied)
-		return Resolution{Tied: tied, Reason: fmt.Sprintf(
+		rivals = append(rivals, winner.Policy.Name)
+		slices.Sort(rivals)
+		return Resolution{Tied: rivals, Reason: fmt.Sprintf(
 			"RotationPolicies %s select the NodePool with %s each; give one of them a further constraint, or narrow the others",
-			enumerate(tied), constraints)}
+			enumerate(rivals), constraints)}
 	}
 	r := Resolution{Winner: winner.Policy, Invalid: winner.Invalid(), winner: winner}
 	if r.Invalid {

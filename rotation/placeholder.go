@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 const (
@@ -91,13 +90,13 @@ func NewPlaceholder(s Snapshot) (*corev1.Pod, Sizing, error) {
 			Affinity:                      affinity,
 			Tolerations:                   tolerationsOf(s.Pool.Taints),
 			PriorityClassName:             s.Settings.PriorityClass,
-			TerminationGracePeriodSeconds: ptr.To[int64](0),
-			AutomountServiceAccountToken:  ptr.To(false),
-			EnableServiceLinks:            ptr.To(false),
+			TerminationGracePeriodSeconds: new(int64(0)),
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot:   ptr.To(true),
-				RunAsUser:      ptr.To[int64](pauseUser),
-				RunAsGroup:     ptr.To[int64](pauseUser),
+				RunAsNonRoot:   new(true),
+				RunAsUser:      new(int64(pauseUser)),
+				RunAsGroup:     new(int64(pauseUser)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
@@ -105,8 +104,8 @@ func NewPlaceholder(s Snapshot) (*corev1.Pod, Sizing, error) {
 				Image:     s.Settings.PauseImage,
 				Resources: asking(sizing.Requests),
 				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: ptr.To(false),
-					ReadOnlyRootFilesystem:   ptr.To(true),
+					AllowPrivilegeEscalation: new(false),
+					ReadOnlyRootFilesystem:   new(true),
 					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 				},
 			}},

@@ -66,7 +66,7 @@ func termsOf(p *v1alpha1.RotationPolicy) (Terms, []error) {
 	var problems []error
 	switch age, overridden, err := p.AgeThresholdOverride(); {
 	case err != nil:
-		problems = append(problems, err)
+		problems = append(problems, fmt.Errorf("spec.ageThreshold is %q; set it to \"auto\" or to a Go duration such as \"240h\"", p.Spec.AgeThreshold))
 	case overridden:
 		terms.AgeThreshold = &age
 	}
@@ -165,15 +165,15 @@ func Assess(p *v1alpha1.RotationPolicy, from time.Time) Assessment {
 	problems = append(problems, faults...)
 
 	windows, err := window.Parse(entries(p.Spec.MaintenanceWindows))
-	if err != nil {
-		problems = append(problems, fmt.Errorf("spec.maintenanceWindows cannot be read: %w", err))
+	for _, fault := range parts(err) {
+		problems = append(problems, fmt.Errorf("spec.%w", fault))
 	}
 	a.Windows, a.Survey = windows, windows.Survey(from)
 
 	for _, problem := range problems {
 		a.Findings = append(a.Findings, Finding{
 			Code: InvalidSpec, Severity: Fatal, Level: PolicyLevel,
-			Message: fmt.Sprintf("RotationPolicy %s: %s.", p.Name, oneLine(problem)),
+			Message: fmt.Sprintf("RotationPolicy %s: %s.", p.Name, problem),
 		})
 	}
 	g := grounds{policy: p, terms: a.Terms, survey: a.Survey, unreadableWindows: err != nil}
@@ -206,7 +206,14 @@ func entries(windows []v1alpha1.MaintenanceWindow) []window.Entry {
 	return out
 }
 
-// oneLine writes an error, which may join several, as one sentence without its full stop.
-func oneLine(err error) string {
-	return strings.TrimSuffix(strings.ReplaceAll(err.Error(), "\n", "; "), ".")
+// parts takes a joined error apart.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }

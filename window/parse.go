@@ -46,7 +46,7 @@ func Parse(entries []Entry) (Schedule, error) {
 	spans := map[string][]span{}
 	locations := map[string]*time.Location{}
 	for i, entry := range entries {
-		location, week, problems := entry.read()
+		location, opens, problems := entry.read()
 		for _, problem := range problems {
 			errs = append(errs, fmt.Errorf("maintenanceWindows[%d]: %w", i, problem))
 		}
@@ -55,7 +55,7 @@ func Parse(entries []Entry) (Schedule, error) {
 			names = append(names, name)
 		}
 		locations[name] = location
-		spans[name] = append(spans[name], week...)
+		spans[name] = append(spans[name], opens...)
 	}
 	if len(errs) > 0 {
 		return Schedule{}, errors.Join(errs...)
@@ -84,11 +84,11 @@ func (e Entry) read() (*time.Location, []span, []error) {
 			`start and end are both %q, which leaves the window no length; for the whole day write start: "00:00", end: "24:00"`, e.Start))
 	}
 
-	var week []span
-	for _, day := range listed {
-		week = append(week, onDay(day, start, end)...)
+	var opens []span
+	for _, weekday := range listed {
+		opens = append(opens, onDay(weekday, start, end)...)
 	}
-	return location, week, problems
+	return location, opens, problems
 }
 
 // appendIf appends err if there is one.
@@ -123,14 +123,14 @@ func readDays(names []string) ([]int, []error) {
 	var listed []int
 	var problems []error
 	for _, name := range names {
-		day := slices.Index(days[:], name)
+		weekday := slices.Index(days[:], name)
 		switch {
-		case day < 0:
+		case weekday < 0:
 			problems = append(problems, fmt.Errorf("day %q is not known; use %s", name, strings.Join(days[:], ", ")))
-		case slices.Contains(listed, day):
+		case slices.Contains(listed, weekday):
 			problems = append(problems, fmt.Errorf("day %s is listed more than once; name each day once", name))
 		default:
-			listed = append(listed, day)
+			listed = append(listed, weekday)
 		}
 	}
 	return listed, problems

@@ -20,27 +20,34 @@ type zone struct {
 	week     []span
 }
 
-// cursor reads one zone, and remembers the stretch of constant offset it was last
-// asked about: neighbouring questions then need no look into the zone data.
+// cursor reads one zone, and remembers what it was last asked: neighbouring
+// questions then need no look into the zone data, or none at all.
 type cursor struct {
 	zone
-	steady span  // the offset holds on this stretch of Unix time
-	offset int64 // seconds east of UTC
+	steady  span  // the offset holds on this stretch of Unix time
+	offset  int64 // seconds east of UTC
+	stretch span  // open holds on this one, which lies within steady
+	open    bool
 }
 
 // at reports whether the zone is open at an instant, and a stretch around it on
 // which that is so. The stretch may end before the state changes: it never
 // crosses a clock change, nor the week's end.
 func (c *cursor) at(instant int64) (open bool, stretch span) {
-	c.seek(instant)
-	wall := instant + c.offset + mondayOfEpoch
-	ofWeek := (wall%week + week) % week
-	open, stretch = around(c.week, ofWeek)
-	monday := instant - ofWeek
-	return open, span{
-		from: max(c.steady.from, monday+stretch.from),
-		to:   min(c.steady.to, monday+stretch.to),
+	if c.stretch.from <= instant && instant < c.stretch.to {
+		return c.open, c.stretch
 	}
+	c.seek(instant)
+	ofWeek := (instant + c.offset + mondayOfEpoch) % week
+	if ofWeek < 0 {
+		ofWeek += week
+	}
+	monday := instant - ofWeek
+	open, stretch = around(c.week, ofWeek)
+	c.open = open
+	c.stretch.from = max(c.steady.from, monday+stretch.from)
+	c.stretch.to = min(c.steady.to, monday+stretch.to)
+	return c.open, c.stretch
 }
 
 // seek finds a stretch of constant offset that contains an instant.

@@ -7,18 +7,20 @@ import (
 	"os"
 	"slices"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 )
 
@@ -63,12 +65,34 @@ func readCRD() *apiextensions.CustomResourceDefinition {
 	return &stored
 }
 
-// validateCRD returns what the API server would hold against the CRD itself,
-// the cost of its rules included.
-func validateCRD(ctx context.Context) field.ErrorList {
-	crd := readCRD()
-	crd.Status.StoredVersions = []string{crd.Spec.Versions[0].Name}
-	return crdvalidation.ValidateCustomResourceDefinition(ctx, crd)
+// worstCost is the most that the rules of a schema can cost in one request, as
+// the API server estimates it before it takes a CRD. Lists multiply the cost of
+// the rules below them by their maxItems; a list without one above a rule is
+// an error, for then the cost has no bound.
+func worstCost(at *field.Path, schema *structuralschema.Structural) uint64 {
+	GinkgoHelper()
+	compiled, err := cel.Compile(schema, model.SchemaDeclType(schema, false), celconfig.PerCallLimit,
+		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.NewExpressionsEnvLoader())
+	Expect(err).NotTo(HaveOccurred(), at.String())
+	var cost uint64
+	for _, rule := range compiled {
+		if rule.Error != nil {
+			Fail(at.String() + ": " + rule.Error.Detail)
+		}
+		cost += rule.MaxCost
+	}
+	for name, property := range schema.Properties {
+		cost += worstCost(at.Child(name), &property)
+	}
+	if schema.Items == nil {
+		return cost
+	}
+	each := worstCost(at.Child("[]"), schema.Items)
+	if each > 0 {
+		Expect(schema.ValueValidation.MaxItems).NotTo(BeNil(), "%s needs maxItems", at)
+		cost += each * uint64(*schema.ValueValidation.MaxItems)
+	}
+	return cost
 }
 
 // admit returns the object as it would be stored, and the reasons to reject it.

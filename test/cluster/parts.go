@@ -89,7 +89,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--audit-policy-file=" + c.path("audit-policy.yaml"),
 		"--audit-log-path=" + c.AuditLog(),
 		"--audit-log-mode=blocking-strict", // an answered write is in the log, and one that is not in it failed
-		"--audit-log-maxsize=0",            // one file, never rotated
+		"--audit-log-maxsize=100000",       // one file, never rotated
 		"--profiling=false",
 	}
 }

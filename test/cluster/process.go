@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -101,6 +102,12 @@ func (p *process) kill() {
 	p.wanted.Store(false)
 	_ = p.command.Process.Kill()
 	<-p.ended
+}
+
+// logged reports whether the process's log contains text.
+func (p *process) logged(text string) bool {
+	content, err := os.ReadFile(p.logPath)
+	return err == nil && bytes.Contains(content, []byte(text))
 }
 
 // tail returns the end of the process's log.

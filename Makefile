@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `make` lists the targets. Building and testing need Go and make and nothing
+# else; the race detector also needs a C compiler.
+
+# Go tools are modules of their own under tools/: none of their dependencies
+# reaches the product's go.mod.
+CONTROLLER_GEN := go tool -modfile=$(CURDIR)/tools/controller-gen/go.mod controller-gen
+GOLANGCI_LINT  := go tool -modfile=$(CURDIR)/tools/golangci-lint/go.mod golangci-lint
+
+CRDS         := charts/noderotation/crds
+CODE_MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
+
+# PACKAGES narrows test and test-race: make test PACKAGES=./window
+PACKAGES := ./...
+
+# compile builds all that the tests need, and says how far it is: `go test` is
+# silent while it compiles, which takes minutes when the cache is cold. It is
+# no check: what doesn't compile is reported by the `go test` that follows.
+define compile
+@packages=$$(go list -deps -test $(PACKAGES) | grep -v -e ' ' -e '\.test$$'); \
+total=$$(echo "$$packages" | wc -l); \
+echo "==> compiling what is not cached of $$total packages"; \
+go build $(1) -v $$packages 2>&1 | awk -v total=$$total '++n % 50 == 0 { print "    " n " of at most " total " packages"; fflush() }'
+endef
+
+.DEFAULT_GOAL := help
+
+##@ The product
+
+.PHONY: build
+build: ## Build bin/noderotation, a static binary.
+	@echo "==> building bin/noderotation"
+	CGO_ENABLED=0 go build -trimpath -o bin/noderotation ./cmd/noderotation
+
+.PHONY: run
+run: build ## Run the controller against the current kubeconfig; flags in ARGS.
+	bin/noderotation controller $(ARGS)
+
+.PHONY: demo-cluster
+demo-cluster: build cluster-bin ## Watch a sample fleet being rotated on a cluster of its own.
+	go -C test/e2e run ./demo $(ARGS)
+
+##@ Tests
+
+.PHONY: test
+test: export CGO_ENABLED = 0
+test: ## Run every test that needs no cluster.
+	$(call compile)
+	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages"
+	go test $(PACKAGES)
+
+.PHONY: test-race
+test-race: export CGO_ENABLED = 1
+test-race: ## Run the same tests under the race detector; needs a C compiler.
+	$(call compile,-race)
+	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages under the race detector"
+	go test -race $(PACKAGES)
+
+.PHONY: e2e
+e2e: build cluster-bin ## Run the suite on a real control plane with a real Karpenter.
+	@echo "==> running the end-to-end suite"
+	go -C test/e2e test -count=1 -v -timeout 60m . -ginkgo.v $(ARGS)
+
+.PHONY: cluster-bin
+cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, then cached.
+	@echo "==> building the cluster's binary"
+	go -C test/cluster run ./cmd/cluster build
+
+##@ Generated files
+
+.PHONY: generate
+generate: generate-deepcopy generate-crd ## Regenerate every generated file.
+
+.PHONY: generate-deepcopy
+generate-deepcopy:
+	@echo "==> generating api/v1alpha1/zz_generated.deepcopy.go"
+	$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: generate-crd
+generate-crd:
+	@echo "==> generating $(CRDS)"
+	rm -f $(CRDS)/*.yaml
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
+
+.PHONY: verify-generate
+verify-generate: ## Fail if a generated file is stale; changes nothing.
+	@echo "==> regenerating a copy of the tree, to compare"
+	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
+	mkdir "$$copy/is" && \
+	tar -cf - --exclude=./.git --exclude=./.cache --exclude=./bin . | tar -xf - -C "$$copy/is" && \
+	cp -R "$$copy/is" "$$copy/should-be" && \
+	$(MAKE) --no-print-directory -C "$$copy/should-be" generate && \
+	if (cd "$$copy" && diff -ru is should-be); then \
+		echo "generated files are up to date"; \
+	else \
+		echo "generated files are stale: run 'make generate' and commit the result" >&2; exit 1; \
+	fi
+
+.PHONY: verify-modules
+verify-modules: ## Fail if a go.mod or go.sum is not tidy; changes nothing.
+	@for module in $(MODULES); do \
+		echo "==> checking that $$module/go.mod is tidy"; \
+		go -C $$module mod tidy -diff || { echo "run 'go -C $$module mod tidy' and commit the result" >&2; exit 1; }; \
+	done
+
+##@ Form
+
+.PHONY: lint
+lint: ## Run golangci-lint over the product and the modules under test/.
+	@echo "==> compiling golangci-lint if it is not cached: minutes the first time"
+	@$(GOLANGCI_LINT) version
+	@for module in $(CODE_MODULES); do \
+		echo "==> linting $$module"; \
+		(cd $$module && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml ./...) || exit 1; \
+	done
+
+.PHONY: clean
+clean: ## Remove what was built, but for the cluster's binary in .cache.
+	rm -rf bin
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"noderotation.io/noderotation/effects"
+)
+
+// Teller delivers announcements. It never fails and never blocks.
+type Teller interface {
+	Announce(ctx context.Context, told effects.Announce)
+}
+
+// Applier turns actions into requests, and is the only place that writes (architecture.md, one pass). Every write is
+// conditional on what was decided on, and what the API server answers is remembered in Own.
+type Applier struct {
+	Client client.Client
+	Own    *OwnWrites
+	Teller Teller
+	Clock  clock.PassiveClock
+}
+
+// Apply carries the actions out in order, adjacent patches of one object as one request, and stops at the first error,
+// which names the action. It returns the number of writes that the API server accepted. An error that overtaken
+// recognizes is ordinary.
+func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Action) (writes int, err error) {
+	run := application{Applier: a, pool: pool, versions: map[types.UID]string{}}
+	for _, action := range effects.Merge(actions) {
+		wrote, err := run.carryOut(ctx, action)
+		if err != nil {
+			return writes, fmt.Errorf("%s: %w", action, err)
+		}
+		if wrote {
+			writes++
+		}
+	}
+	return writes, nil
+}
+
+// application is one run over a list of actions.
+type application struct {
+	*Applier
+	pool string
+	// versions holds the resourceVersion that each object got by an earlier write of this run.
+	versions map[types.UID]string
+}
+
+func (r *application) carryOut(ctx context.Context, action effects.Action) (wrote bool, err error) {
+	switch action := action.(type) {
+	case effects.PatchPool:
+		return true, r.patchPool(ctx, action)
+	case effects.PatchClaim:
+		return true, r.patchVersioned(ctx, kindNodeClaim.named(action.Claim), action.Claim.ResourceVersion, action.Change)
+	case effects.PatchNode:
+		patch, err := nodePatch(action)
+		if err != nil {
+			return false, err
+		}
+		node := kindNode.new()
+		node.SetName(action.Node.Name)
+		return true, r.patch(ctx, node, patch)
+	case effects.CreatePod:
+		return r.create(ctx, action.Pod.DeepCopy())
+	case effects.DeletePod:
+		pod := kindPod.new()
+		pod.SetNamespace(action.Namespace)
+		pod.SetName(action.Name)
+		pod.SetUID(action.UID)
+		return r.delete(ctx, pod)
+	case effects.DeleteClaim:
+		return r.delete(ctx, kindNodeClaim.named(action.Claim))
+	case effects.Announce:
+		r.Teller.Announce(ctx, action)
+		return false, nil
+	default:
+		return false, fmt.Errorf("the applier does not know %T", action)
+	}
+}
+
+// patchPool writes the anchor itself on the resourceVersion that was decided on, and with it on the anchor's absence;
+// everything later on the anchor still naming the claim.
+func (r *application) patchPool(ctx context.Context, a effects.PatchPool) error {
+	pool := kindNodePool.named(a.Pool)
+	if a.Anchored == "" {
+		return r.patchVersioned(ctx, pool, a.Pool.ResourceVersion, a.Change)
+	}
+	patch, err := anchoredPatch(a)
+	if err != nil {
+		return err
+	}
+	return r.patch(ctx, pool, patch)
+}
+
+func (r *application) patchVersioned(ctx context.Context, object client.Object, decidedOn string, change effects.Change) error {
+	version := decidedOn
+	if newer, written := r.versions[object.GetUID()]; written {
+		version = newer
+	}
+	patch, err := versionedPatch(object.GetUID(), version, change)
+	if err != nil {
+		return err
+	}
+	return r.patch(ctx, object, patch)
+}
+
+func (r *application) patch(ctx context.Context, object client.Object, patch client.Patch) error {
+	if err := r.Client.Patch(ctx, object, patch); err != nil {
+		return err
+	}
+	r.versions[object.GetUID()] = object.GetResourceVersion()
+	r.Own.Wrote(r.pool, object, false, r.Clock.Now())
+	return nil
+}
+
+// create accepts that the Pod exists: the cache may not have shown it yet, or a request that seemed to fail took effect.
+func (r *application) create(ctx context.Context, object client.Object) (bool, error) {
+	switch err := r.Client.Create(ctx, object); {
+	case apierrors.IsAlreadyExists(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	r.Own.Wrote(r.pool, object, true, r.Clock.Now())
+	return true, nil
+}
+
+// delete names the UID, so that another object of the same name is safe. An object that is gone is as it should be.
+func (r *application) delete(ctx context.Context, object client.Object) (bool, error) {
+	uid := object.GetUID()
+	switch err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	r.Own.Deleted(r.pool, object, r.Clock.Now())
+	return true, nil
+}

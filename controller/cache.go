@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// Names of the cache's indexes. A pass finds everything through one of them and never scans what other pools own.
+const (
+	indexPool     = "noderotation/pool"
+	indexSurgeFor = "noderotation/surge-for"
+	indexNode     = "noderotation/node"
+)
+
+// unbound is the value of indexNode for a Pod that has no node yet.
+const unbound = "<unbound>"
+
+// Index is one index of the cache: an in-memory cluster registers the same ones.
+type Index struct {
+	Object  client.Object
+	Field   string
+	Extract client.IndexerFunc
+}
+
+// Indexes are those that the Reader asks for.
+func Indexes() []Index {
+	return []Index{
+		{&karpenterv1.NodeClaim{}, indexPool, byPool},
+		{&corev1.Node{}, indexPool, byPool},
+		{&corev1.Node{}, indexSurgeFor, bySurgeFor},
+		{&corev1.Pod{}, indexSurgeFor, bySurgeFor},
+		{&corev1.Pod{}, indexNode, byNode},
+	}
+}
+
+// RegisterIndexes adds every index to the cache.
+func RegisterIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range Indexes() {
+		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
+			return fmt.Errorf("the cache's index %s cannot be set up: %w", index.Field, err)
+		}
+	}
+	return nil
+}
+
+func byPool(object client.Object) []string {
+	if pool := object.GetLabels()[rotation.LabelNodePool]; pool != "" {
+		return []string{pool}
+	}
+	return nil
+}
+
+func bySurgeFor(object client.Object) []string {
+	if claim := object.GetAnnotations()[rotation.KeySurgeFor]; claim != "" {
+		return []string{claim}
+	}
+	return nil
+}
+
+func byNode(object client.Object) []string {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	if pod.Spec.NodeName == "" {
+		return []string{unbound}
+	}
+	return []string{pod.Spec.NodeName}
+}
+
+// CacheOptions keeps of each object only the fields that a Snapshot is made of. Reads are not copied: nothing in this
+// product changes what it read.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultUnsafeDisableDeepCopy: ptr.To(true),
+		DefaultTransform:             cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:                   {Transform: trimPod},
+			&corev1.Node{}:                  {Transform: trimNode},
+			&policyv1.PodDisruptionBudget{}: {Transform: cache.TransformStripManagedFields()},
+		},
+	}
+}
+
+// trimPod keeps what sizing, drain and reaping read of a Pod. Five thousand of them are held.
+func trimPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Pod{}
+	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion
+	slim.Labels, slim.Annotations = pod.Labels, keptAnnotations(pod.Annotations)
+	slim.CreationTimestamp, slim.DeletionTimestamp = pod.CreationTimestamp, pod.DeletionTimestamp
+	slim.Finalizers = pod.Finalizers
+	for _, owner := range pod.OwnerReferences {
+		slim.OwnerReferences = append(slim.OwnerReferences, slimOwner(owner))
+	}
+	slim.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, NodeSelector: pod.Spec.NodeSelector, Overhead: pod.Spec.Overhead, Resources: pod.Spec.Resources,
+		SchedulingGates: pod.Spec.SchedulingGates, Tolerations: keptTolerations(pod.Spec.Tolerations),
+		Affinity:       requiredNodeAffinity(pod.Spec.Affinity),
+		Containers:     trimContainers(pod.Spec.Containers),
+		InitContainers: trimContainers(pod.Spec.InitContainers),
+	}
+	slim.Status.Phase, slim.Status.StartTime = pod.Status.Phase, pod.Status.StartTime
+	slim.Status.NominatedNodeName = pod.Status.NominatedNodeName
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled || c.Type == corev1.PodReady {
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: c.Message})
+		}
+	}
+	return slim, nil
+}

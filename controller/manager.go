@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/api/v1alpha1"
+	"noderotation.io/noderotation/rotation"
+)
+
+// LeaseName is the name of the lease that the leader holds.
+const LeaseName = "noderotation"
+
+// Options are the installation's choices.
+type Options struct {
+	// Settings of the placeholder; its namespace also holds the lease.
+	Settings rotation.Settings
+	// Machine runs the table.
+	Machine *Machine
+	// LeaderElection is off only for a single process, such as one on a developer's machine.
+	LeaderElection bool
+	// LeaseDuration, RenewDeadline and RetryPeriod time the election.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// MetricsAddress and ProbeAddress to listen on; "0" turns one off.
+	MetricsAddress, ProbeAddress string
+	// Passes is how many NodePools are worked on side by side.
+	Passes int
+	// Clock tells the time of every decision.
+	Clock clock.PassiveClock
+	Log   logr.Logger
+}
+
+// Run is the controller: it checks the cluster, waits to lead, sweeps, and reconciles until ctx ends. It returns nil on an
+// ordinary end.
+func Run(ctx context.Context, config *rest.Config, o Options) error {
+	if err := Preflight(ctx, config); err != nil {
+		return err
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, manager.Options{
+		Scheme:                        scheme,
+		Logger:                        o.Log,
+		Cache:                         CacheOptions(),
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              LeaseName,
+		LeaderElectionNamespace:       o.Settings.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.RenewDeadline,
+		RetryPeriod:                   &o.RetryPeriod,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.ProbeAddress,
+	})
+	if err != nil {
+		return fmt.Errorf("the manager cannot be set up: %w", err)
+	}
+	if err := assemble(ctx, mgr, o); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("the manager ended: %w", err)
+	}
+	return nil
+}
+
+// assemble puts the parts of the controller together on the manager.
+func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := startInformers(ctx, mgr); err != nil {
+		return err
+	}
+	series, err := NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	announcer := NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
+	own := NewOwnWrites()
+	applier := &Applier{Client: mgr.GetClient(), Own: own, Teller: announcer, Clock: o.Clock}
+	policies := NewPolicies(mgr.GetCache())
+	sweep := &Sweep{Cache: mgr.GetCache(), Applier: applier, Clock: o.Clock, Settings: o.Settings}
+	reconciler := &Reconciler{
+		Reader:  &Reader{Cache: mgr.GetCache(), Policies: policies, Settings: o.Settings},
+		Machine: o.Machine, Applier: applier, Own: own, Announcer: announcer,
+		Sweep: sweep, Gate: NewGate(), Clock: o.Clock,
+	}
+	if err := reconciler.SetupWithManager(mgr, o.Passes); err != nil {
+		return fmt.Errorf("the rotation controller cannot be set up: %w", err)
+	}
+	status := &StatusReconciler{Client: mgr.GetClient(), Policies: policies, Clock: o.Clock}
+	if err := status.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("the policy status controller cannot be set up: %w", err)
+	}
+	if err := mgr.Add(startupSweep{sweep, reconciler.Gate, o.Log}); err != nil {
+		return fmt.Errorf("the startup sweep cannot be set up: %w", err)
+	}
+	return addProbes(mgr)
+}
+
+// startInformers has every kind watched from the start: a pass must not wait for a cache, and the readiness probe
+// speaks for all of them.
+func startInformers(ctx context.Context, mgr ctrl.Manager) error {
+	for _, object := range []client.Object{
+		&karpenterv1.NodePool{}, &karpenterv1.NodeClaim{}, &corev1.Node{}, &corev1.Pod{},
+		&policyv1.PodDisruptionBudget{}, &v1alpha1.RotationPolicy{},
+	} {
+		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
+			return fmt.Errorf("%T cannot be watched: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// addProbes answers /healthz while the process lives and /readyz once every cache is filled.
+func addProbes(mgr ctrl.Manager) error {
+	ready := func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+	return errors.Join(mgr.AddHealthzCheck("alive", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+}
+
+// startupSweep runs once, when this process has become the leader, and lets the passes through when it is done. The
+// manager starts it with the caches filled.
+type startupSweep struct {
+	sweep *Sweep
+	gate  *Gate
+	log   logr.Logger
+}
+
+// Start sweeps and opens the gate.
+func (s startupSweep) Start(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, s.log.WithName("sweep"))
+	if err := s.sweep.Everything(ctx); err != nil {
+		return err
+	}
+	s.gate.Open()
+	return nil
+}
+
+// NeedLeaderElection keeps a follower from sweeping under the leader's feet.
+func (startupSweep) NeedLeaderElection() bool { return true }

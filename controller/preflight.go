@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/api/v1alpha1"
+)
+
+// Preflight fails fast, with a sentence for each thing that is missing, unless the cluster serves karpenter.sh/v1 with
+// its NodeClaims and NodePools and the RotationPolicy CRD, and lets us read them (§5.1). That the objects decode into the
+// v1 types confirms the wire schema; fields are not looked into.
+func Preflight(ctx context.Context, config *rest.Config) error {
+	served, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("preflight: the API server cannot be addressed: %w", err)
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return err
+	}
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("preflight: the API server at %s cannot be reached; check the kubeconfig or the Pod's service account: %w", config.Host, err)
+	}
+	return errors.Join(
+		serves(served, KarpenterGroupVersion, "install Karpenter v1 or later, or use a cluster that has it, such as EKS Auto Mode", "nodeclaims", "nodepools"),
+		serves(served, v1alpha1.GroupVersion, "install the CRD of RotationPolicy", "rotationpolicies"),
+		readable(ctx, reader, "nodeclaims.karpenter.sh", &karpenterv1.NodeClaimList{}),
+		readable(ctx, reader, "nodepools.karpenter.sh", &karpenterv1.NodePoolList{}),
+		readable(ctx, reader, "rotationpolicies.noderotation.io", &v1alpha1.RotationPolicyList{}),
+	)
+}
+
+// serves checks that the cluster serves the resources of the group and version.
+func serves(served discovery.DiscoveryInterface, gv schema.GroupVersion, remedy string, resources ...string) error {
+	list, err := served.ServerResourcesForGroupVersion(gv.String())
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("preflight: the cluster does not serve %s: %s", gv, remedy)
+	case err != nil:
+		return fmt.Errorf("preflight: the cluster cannot be asked whether it serves %s: %w", gv, err)
+	}
+	have := map[string]bool{}
+	for _, r := range list.APIResources {
+		have[r.Name] = true
+	}
+	var missing []string
+	for _, r := range resources {
+		if !have[r] {
+			missing = append(missing, r)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("preflight: the cluster serves %s without %s: %s", gv, strings.Join(missing, " and "), remedy)
+	}
+	return nil
+}
+
+// readable checks that RBAC lets us list, and that what is listed decodes. A resource that is not served has been
+// reported already.
+func readable(ctx context.Context, reader client.Client, resource string, list client.ObjectList) error {
+	err := reader.List(ctx, list, client.Limit(1))
+	switch {
+	case err == nil || apierrors.IsNotFound(err) || isNoMatch(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("preflight: RBAC does not let this service account list %s; grant get, list and watch: %w", resource, err)
+	default:
+		return fmt.Errorf("preflight: %s cannot be listed: %w", resource, err)
+	}
+}
+
+func isNoMatch(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Reason == metav1.StatusReasonNotFound
+	}
+	return discovery.IsGroupDiscoveryFailedError(err) || meta.IsNoMatchError(err)
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// Reader makes Snapshots from the cache. It never asks the API server.
+type Reader struct {
+	Cache    client.Reader
+	Policies *Policies
+	Settings rotation.Settings
+}
+
+// Snapshot reads everything that the rotation of the pool depends on, at one now. Pods are read only of the nodes that
+// the rotation touches.
+func (r *Reader) Snapshot(ctx context.Context, np *karpenterv1.NodePool, now time.Time) (rotation.Snapshot, error) {
+	assessments, err := r.Policies.Assess(ctx, now)
+	if err != nil {
+		return rotation.Snapshot{}, err
+	}
+	s := rotation.Snapshot{Now: now, Settings: r.Settings, Pool: poolOf(np)}
+	s.Governance = rotation.Govern(assessments, s.Pool.Labels)
+	if s.Claims, err = r.claims(ctx, np.Name); err != nil {
+		return s, err
+	}
+	if s.Nodes, err = r.nodes(ctx, s); err != nil {
+		return s, err
+	}
+	s = s.Observe()
+	if s.SubjectName() == "" {
+		return s, nil
+	}
+	return r.around(ctx, s)
+}
+
+func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, error) {
+	var list karpenterv1.NodeClaimList
+	if err := r.Cache.List(ctx, &list, client.MatchingFields{indexPool: pool}); err != nil {
+		return nil, fmt.Errorf("the NodeClaims of NodePool %s cannot be listed: %w", pool, err)
+	}
+	claims := make([]rotation.Claim, len(list.Items))
+	for i := range list.Items {
+		claims[i] = claimOf(&list.Items[i])
+	}
+	slices.SortFunc(claims, func(a, b rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
+	return claims, nil
+}
+
+// nodes lists the pool's Nodes and any other that the anchored rotation has marked.
+func (r *Reader) nodes(ctx context.Context, s rotation.Snapshot) (map[string]*corev1.Node, error) {
+	lookups := []client.MatchingFields{{indexPool: s.Pool.Name}}
+	if anchor := s.Anchor(); anchor != "" {
+		lookups = append(lookups, client.MatchingFields{indexSurgeFor: anchor})
+	}
+	nodes := make(map[string]*corev1.Node, len(s.Claims))
+	for _, lookup := range lookups {
+		var list corev1.NodeList
+		if err := r.Cache.List(ctx, &list, lookup); err != nil {
+			return nil, fmt.Errorf("the Nodes of NodePool %s cannot be listed: %w", s.Pool.Name, err)
+		}
+		for i := range list.Items {
+			nodes[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return nodes, nil
+}
+
+// around adds the Pods and budgets that the subject's rotation depends on.
+func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snapshot, error) {
+	placeholders, err := r.pods(ctx, client.InNamespace(r.Settings.Namespace), client.MatchingFields{indexSurgeFor: s.SubjectName()})
+	if err != nil {
+		return s, err
+	}
+	s.Placeholders = slices.DeleteFunc(placeholders, func(p *corev1.Pod) bool { return !rotation.IsPlaceholder(p) })
+	s.PodsByNode = map[string][]*corev1.Pod{}
+	for _, node := range touched(s) {
+		if s.PodsByNode[node], err = r.pods(ctx, client.MatchingFields{indexNode: node}); err != nil {
+			return s, err
+		}
+	}
+	if s.Anchor() == "" {
+		return s, nil
+	}
+	if s.Unbound, err = r.pods(ctx, client.MatchingFields{indexNode: unbound}); err != nil {
+		return s, err
+	}
+	if subject, exists := s.Subject(); exists && subject.Deleting() {
+		s.Budgets, err = r.budgets(ctx)
+	}
+	return s, err
+}
+
+// touched names the nodes whose Pods the rotation asks about: the old one, the placeholder's, and those of the claims
+// that the attempt may have induced.
+func touched(s rotation.Snapshot) []string {
+	var nodes []string
+	add := func(node string) {
+		if node != "" && !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	subject, exists := s.Subject()
+	if exists {
+		add(subject.NodeName)
+	}
+	for _, p := range s.Placeholders {
+		add(p.Spec.NodeName)
+	}
+	if induced, found := s.Claim(subject.Annotations[rotation.KeySurgeClaim]); found {
+		add(induced.NodeName)
+	}
+	return nodes
+}
+
+func (r *Reader) pods(ctx context.Context, options ...client.ListOption) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, options...); err != nil {
+		return nil, fmt.Errorf("Pods cannot be listed: %w", err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	return pods, nil
+}
+
+func (r *Reader) budgets(ctx context.Context) ([]*policyv1.PodDisruptionBudget, error) {
+	var list policyv1.PodDisruptionBudgetList
+	if err := r.Cache.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("PodDisruptionBudgets cannot be listed: %w", err)
+	}
+	budgets := make([]*policyv1.PodDisruptionBudget, len(list.Items))
+	for i := range list.Items {
+		budgets[i] = &list.Items[i]
+	}
+	return budgets, nil
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/rotation"
+)
+
+// Sweep removes what no anchor references: once, before the first pass of a process that leads (§5.3 startup sweep), and
+// for a NodePool that went away with its anchor (§3.8).
+type Sweep struct {
+	Cache    client.Reader
+	Applier  *Applier
+	Clock    clock.PassiveClock
+	Settings rotation.Settings
+}
+
+// Everything sweeps the whole cluster. It is best effort: what cannot be removed is logged, and never fatal. The error
+// is of the cache only.
+func (w *Sweep) Everything(ctx context.Context) error {
+	inventory, err := w.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	w.remove(ctx, inventory.Leftovers())
+	return nil
+}
+
+// Abandoned sweeps what belonged to a NodePool that no longer exists. Its claims are Karpenter's to finish. The error is
+// returned so that the pass is made again: no other will come by.
+func (w *Sweep) Abandoned(ctx context.Context, pool string) error {
+	inventory, err := w.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	inventory.Claims = nil
+	var left []effects.Leftover
+	for _, l := range inventory.Leftovers() {
+		if l.Pool == pool {
+			left = append(left, l)
+		}
+	}
+	return w.remove(ctx, left)
+}
+
+// remove carries out what it can and returns the last error.
+func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) error {
+	var last error
+	for _, l := range left {
+		if _, err := w.Applier.Apply(ctx, l.Pool, l.Actions); err != nil {
+			last = err
+			log.FromContext(ctx).Error(err, "a leftover of an earlier rotation could not be removed", "nodepool", l.Pool)
+			continue
+		}
+		for _, action := range l.Actions {
+			log.FromContext(ctx).Info("swept", "nodepool", l.Pool, "action", action.String())
+		}
+	}
+	return last
+}
+
+func (w *Sweep) inventory(ctx context.Context) (effects.Inventory, error) {
+	inventory := effects.Inventory{Now: w.Clock.Now()}
+	var (
+		pools  karpenterv1.NodePoolList
+		claims karpenterv1.NodeClaimList
+		nodes  corev1.NodeList
+		pods   corev1.PodList
+	)
+	for _, list := range []struct {
+		of      client.ObjectList
+		options []client.ListOption
+	}{
+		{&pools, nil}, {&claims, nil}, {&nodes, nil},
+		{&pods, []client.ListOption{client.InNamespace(w.Settings.Namespace)}},
+	} {
+		if err := w.Cache.List(ctx, list.of, list.options...); err != nil {
+			return inventory, fmt.Errorf("the sweep cannot list %T: %w", list.of, err)
+		}
+	}
+	for i := range pools.Items {
+		inventory.Pools = append(inventory.Pools, poolOf(&pools.Items[i]))
+	}
+	for i := range claims.Items {
+		inventory.Claims = append(inventory.Claims, claimOf(&claims.Items[i]))
+	}
+	for i := range nodes.Items {
+		inventory.Nodes = append(inventory.Nodes, &nodes.Items[i])
+	}
+	for i := range pods.Items {
+		if rotation.IsPlaceholder(&pods.Items[i]) {
+			inventory.Placeholders = append(inventory.Placeholders, &pods.Items[i])
+		}
+	}
+	return inventory, nil
+}
+
+// Gate lets passes through once the startup sweep is done.
+type Gate struct{ open chan struct{} }
+
+// NewGate is closed.
+func NewGate() *Gate { return &Gate{make(chan struct{})} }
+
+// Open lets everybody through. It is called once.
+func (g *Gate) Open() { close(g.open) }
+
+// Wait returns when the gate is open, or with the context's error.
+func (g *Gate) Wait(ctx context.Context) error {
+	select {
+	case <-g.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/guards"
+	"noderotation.io/noderotation/laws"
+	"noderotation.io/noderotation/machine"
+	"noderotation.io/noderotation/rotation"
+)
+
+// Machine runs a rotation table.
+type Machine = machine.Machine[rotation.Snapshot, effects.Action]
+
+// RequeueBound is the longest that any row may let a pass sleep (law requeue).
+const RequeueBound = time.Minute
+
+// LoadTable parses a table, checks it against every law and binds it to the guards and effects. name stands in the
+// messages. The error is machine.Problems: all that is wrong, each with law, row and line.
+func LoadTable(name string, data []byte) (*Machine, error) {
+	registry, err := effects.Registry(guards.All())
+	if err != nil {
+		return nil, fmt.Errorf("guards and effects do not fit together: %w", err)
+	}
+	table, err := machine.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return machine.Compile(table, registry, append(machine.GenericLaws(machine.Options{Bound: RequeueBound}), laws.All()...))
+}

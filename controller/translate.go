@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+const conditionReady = "Ready"
+
+// poolOf translates Karpenter's NodePool. Maps and slices are shared with np, which is the cache's: they are read only.
+func poolOf(np *karpenterv1.NodePool) rotation.Pool {
+	template := np.Spec.Template
+	pool := rotation.Pool{
+		Object:                 objectOf(np),
+		Labels:                 np.Labels,
+		Annotations:            np.Annotations,
+		Deleting:               np.DeletionTimestamp != nil,
+		Static:                 np.Spec.Replicas != nil,
+		ExpireAfter:            template.Spec.ExpireAfter.Duration,
+		TerminationGracePeriod: durationOf(template.Spec.TerminationGracePeriod),
+		Taints:                 template.Spec.Taints,
+		TemplateLabels:         template.Labels,
+		Requirements:           requirementsOf(template.Spec.Requirements),
+		Limits:                 corev1.ResourceList(np.Spec.Limits),
+		Used:                   np.Status.Resources,
+	}
+	for _, c := range np.Status.Conditions {
+		if c.Type == conditionReady && c.Status == metav1.ConditionFalse {
+			pool.NotReady = c.Reason + ": " + c.Message
+		}
+	}
+	return pool
+}
+
+// claimOf translates Karpenter's NodeClaim. Maps and slices are shared with nc, which is the cache's: they are read only.
+func claimOf(nc *karpenterv1.NodeClaim) rotation.Claim {
+	claim := rotation.Claim{
+		Object:                 objectOf(nc),
+		Labels:                 nc.Labels,
+		Annotations:            nc.Annotations,
+		Created:                nc.CreationTimestamp.Time,
+		ExpireAfter:            nc.Spec.ExpireAfter.Duration,
+		TerminationGracePeriod: durationOf(nc.Spec.TerminationGracePeriod),
+		NodeName:               nc.Status.NodeName,
+		Allocatable:            nc.Status.Allocatable,
+		Requirements:           requirementsOf(nc.Spec.Requirements),
+	}
+	if nc.DeletionTimestamp != nil {
+		claim.Deleted = nc.DeletionTimestamp.Time
+	}
+	for _, c := range nc.Status.Conditions {
+		if c.Type == conditionReady {
+			claim.Ready = c.Status == metav1.ConditionTrue
+		}
+	}
+	return claim
+}
+
+func objectOf(o metav1.Object) rotation.Object {
+	return rotation.Object{Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+}
+
+func requirementsOf(in []karpenterv1.NodeSelectorRequirementWithMinValues) []rotation.Requirement {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]rotation.Requirement, len(in))
+	for i, r := range in {
+		out[i] = rotation.Requirement{Key: r.Key, Operator: string(r.Operator), Values: r.Values}
+	}
+	return out
+}
+
+func durationOf(d *metav1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	return &d.Duration
+}

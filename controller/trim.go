@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// podAnnotations are those of a Pod that anything of ours reads.
+var podAnnotations = []string{rotation.KeySurgeFor, rotation.KeyDoNotDisrupt, corev1.MirrorPodAnnotationKey}
+
+func keptAnnotations(annotations map[string]string) map[string]string {
+	var kept map[string]string
+	for _, key := range podAnnotations {
+		value, present := annotations[key]
+		if !present {
+			continue
+		}
+		if kept == nil {
+			kept = make(map[string]string, 1)
+		}
+		kept[key] = value
+	}
+	return kept
+}
+
+// slimOwner keeps the kind: it tells DaemonSet Pods and static Pods from others.
+func slimOwner(owner metav1.OwnerReference) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, Controller: owner.Controller}
+}
+
+// keptTolerations leaves out those of evictions by the kubelet's conditions, which nearly every Pod has: no Node is
+// judged by them.
+func keptTolerations(tolerations []corev1.Toleration) []corev1.Toleration {
+	var kept []corev1.Toleration
+	for _, t := range tolerations {
+		if t.Effect != corev1.TaintEffectNoExecute {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// requiredNodeAffinity keeps the part of an affinity that can pin a Pod to its host.
+func requiredNodeAffinity(affinity *corev1.Affinity) *corev1.Affinity {
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+}
+
+func trimContainers(containers []corev1.Container) []corev1.Container {
+	if len(containers) == 0 {
+		return nil
+	}
+	slim := make([]corev1.Container, len(containers))
+	for i, c := range containers {
+		slim[i] = corev1.Container{
+			Name: c.Name, RestartPolicy: c.RestartPolicy,
+			Resources: corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits},
+		}
+	}
+	return slim
+}
+
+// trimNode drops what a Node carries for others: images, volumes, addresses.
+func trimNode(object any) (any, error) {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Node{ObjectMeta: node.ObjectMeta}
+	slim.ManagedFields = nil
+	slim.Spec = corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable, Taints: node.Spec.Taints, ProviderID: node.Spec.ProviderID}
+	slim.Status = corev1.NodeStatus{Allocatable: node.Status.Allocatable}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			slim.Status.Conditions = append(slim.Status.Conditions, c)
+		}
+	}
+	return slim, nil
+}

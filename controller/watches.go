@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/api/v1alpha1"
+	"noderotation.io/noderotation/rotation"
+)
+
+// The retries of a pass that failed. The longest is a rotation's ordinary pace, so that a write that keeps being
+// refused cannot keep readyTimeout from being noticed.
+const (
+	firstRetry   = afterConflict
+	longestRetry = rotation.ShortRequeue
+)
+
+// SetupWithManager has the reconciler woken by what can change a decision, and by nothing else: churn of the cluster
+// that no guard reads is kept out by predicates (§5.2). passes is how many pools are worked on side by side.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, passes int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("rotation").
+		For(&karpenterv1.NodePool{}, builder.WithPredicates(changed(poolChanged))).
+		Watches(&karpenterv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(poolByLabel), builder.WithPredicates(changed(claimChanged))).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(poolByLabel), builder.WithPredicates(changed(nodeChanged))).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(poolOfPlaceholder), builder.WithPredicates(placeholders(), changed(podChanged))).
+		Watches(&v1alpha1.RotationPolicy{}, handler.EnqueueRequestsFromMapFunc(r.everyPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: passes,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry),
+		}).
+		Complete(r)
+}
+
+// changed lets creations and deletions through, and an update only if differs says that it matters.
+func changed(differs func(before, after client.Object) bool) predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc:  func(e event.UpdateEvent) bool { return differs(e.ObjectOld, e.ObjectNew) },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// metaChanged is true when labels, annotations or the deletion changed.
+func metaChanged(before, after client.Object) bool {
+	return !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+}
+
+func poolChanged(before, after client.Object) bool {
+	was, ok1 := before.(*karpenterv1.NodePool)
+	is, ok2 := after.(*karpenterv1.NodePool)
+	if !ok1 || !ok2 || was.Generation != is.Generation || metaChanged(was, is) {
+		return true
+	}
+	limited := len(is.Spec.Limits) > 0
+	return poolOf(was).NotReady != poolOf(is).NotReady || (limited && !resourcesEqual(was.Status.Resources, is.Status.Resources))
+}
+
+func resourcesEqual(a, b corev1.ResourceList) bool {
+	return maps.EqualFunc(a, b, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
+}
+
+func claimChanged(before, after client.Object) bool {
+	was, ok1 := before.(*karpenterv1.NodeClaim)
+	is, ok2 := after.(*karpenterv1.NodeClaim)
+	if !ok1 || !ok2 || metaChanged(was, is) {
+		return true
+	}
+	return was.Status.NodeName != is.Status.NodeName || claimOf(was).Ready != claimOf(is).Ready
+}
+
+// nodeChanged leaves out the kubelet's heartbeat and everything else that no guard reads.
+func nodeChanged(before, after client.Object) bool {
+	was, ok1 := before.(*corev1.Node)
+	is, ok2 := after.(*corev1.Node)
+	if !ok1 || !ok2 || was.Spec.Unschedulable != is.Spec.Unschedulable {
+		return true
+	}
+	for _, key := range append(rotation.NodeMarkers(), rotation.KeyDoNotDisrupt) {
+		if was.Annotations[key] != is.Annotations[key] {
+			return true
+		}
+	}
+	return was.Labels[rotation.LabelNodePool] != is.Labels[rotation.LabelNodePool] ||
+		(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) ||
+		nodeReady(was) != nodeReady(is)
+}
+
+func nodeReady(node *corev1.Node) corev1.ConditionStatus {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return corev1.ConditionUnknown
+}
+
+func podChanged(before, after client.Object) bool {
+	was, ok1 := before.(*corev1.Pod)
+	is, ok2 := after.(*corev1.Pod)
+	return !ok1 || !ok2 || was.Spec.NodeName != is.Spec.NodeName || was.Status.Phase != is.Status.Phase ||
+		(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil)
+}
+
+// placeholders lets only our own Pods through.
+func placeholders() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && rotation.IsPlaceholder(pod)
+	})
+}
+
+func poolByLabel(_ context.Context, object client.Object) []reconcile.Request {
+	return requestFor(object.GetLabels()[rotation.LabelNodePool])
+}
+
+// poolOfPlaceholder reads the pool off the selector that binds the placeholder to it (§3.3).
+func poolOfPlaceholder(_ context.Context, object client.Object) []reconcile.Request {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	return requestFor(pod.Spec.NodeSelector[rotation.LabelNodePool])
+}
+
+func requestFor(pool string) []reconcile.Request {
+	if pool == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: pool}}}
+}
+
+// everyPool wakes all pools: one policy's change can alter which policy wins for any of them (§5.4).
+func (r *Reconciler) everyPool(ctx context.Context, _ client.Object) []reconcile.Request {
+	var pools karpenterv1.NodePoolList
+	if err := r.Reader.Cache.List(ctx, &pools); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the NodePools cannot be listed after a policy changed; each will notice within a minute")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pools.Items {
+		requests = append(requests, requestFor(pools.Items[i].Name)...)
+	}
+	return requests
+}
