@@ -32,7 +32,7 @@ endef
 .PHONY: build
 build: ## Build bin/noderotation, a static binary.
 	@echo "==> building bin/noderotation"
-	CGO_ENABLED=0 go build -trimpath -o bin/noderotation ./cmd/noderotation
+	CGO_ENABLED=0 go build -o bin/noderotation ./cmd/noderotation
 
 .PHONY: run
 run: build ## Run the controller against the current kubeconfig; flags in ARGS.

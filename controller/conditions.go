@@ -121,8 +121,8 @@ func shortLeads(s *rotation.Snapshot) iter.Seq[condition] {
 }
 
 func shortLead(s *rotation.Snapshot, claim *rotation.Claim) string {
-	return fmt.Sprintf("NodeClaim %s expires after %s, which is no longer than the %s before its end at which it should be selected to get its %d chances; "+
-		"it is rotated at the earliest one. Lengthen the NodePool's expireAfter, or open windows closer together.",
+	return fmt.Sprintf("NodeClaim %s lives for %s, but would have to be selected %s before its end to get its %d chances; it is rotated "+
+		"at the earliest one. Lengthen the NodePool's expireAfter, or open windows closer together.",
 		claim.Name, rotation.Spell(*claim.ExpireAfter), rotation.Spell(s.LeadTime(*claim)), s.Feasibility.K)
 }
 

@@ -109,7 +109,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := reconciler.SetupWithManager(mgr, o.Passes); err != nil {
 		return fmt.Errorf("the rotation controller cannot be set up: %w", err)
 	}
-	status := &StatusReconciler{Client: mgr.GetClient(), Policies: policies, Clock: o.Clock}
+	status := &RotationPolicyStatusReconciler{Client: mgr.GetClient(), Policies: policies, Clock: o.Clock}
 	if err := status.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("the policy status controller cannot be set up: %w", err)
 	}

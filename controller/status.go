@@ -82,7 +82,9 @@ func (r *RotationPolicyStatusReconciler) Reconcile(ctx context.Context, request 
 // PolicyStatus works out the status of a policy from the assessments of all policies and from every NodePool: whom it
 // wins, valid or not, and whether it is in force. Invalid takes precedence over Conflict. The time of the last transition
 // is kept while Ready does not change. The second result is false when the policy is not among those assessed.
-func PolicyStatus(policy *v1alpha1.RotationPolicy, assessments []rotation.Assessment, pools []karpenterv1.NodePool, now time.Time) (v1alpha1.RotationPolicyStatus, bool) {
+func PolicyStatus(
+	policy *v1alpha1.RotationPolicy, assessments []rotation.Assessment, pools []karpenterv1.NodePool, now time.Time,
+) (v1alpha1.RotationPolicyStatus, bool) {
 	i := slices.IndexFunc(assessments, func(a rotation.Assessment) bool { return a.Policy.UID == policy.UID })
 	if i < 0 {
 		return v1alpha1.RotationPolicyStatus{}, false
@@ -180,7 +182,7 @@ func (r *RotationPolicyStatusReconciler) SetupWithManager(mgr ctrl.Manager) erro
 func (r *RotationPolicyStatusReconciler) everyPolicy(ctx context.Context, _ client.Object) []reconcile.Request {
 	policies := &v1alpha1.RotationPolicyList{}
 	if err := r.Client.List(ctx, policies); err != nil {
-		log.FromContext(ctx).Error(err, "the RotationPolicies cannot be listed; their status is updated within the hour", "every", statusAnew)
+		log.FromContext(ctx).Error(err, "the RotationPolicies cannot be listed; their status stays behind", "until", statusAnew)
 		return nil
 	}
 	requests := make([]reconcile.Request, len(policies.Items))

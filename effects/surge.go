@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"noderotation.io/noderotation/rotation"
 )
@@ -30,7 +31,9 @@ func placeholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	case existing == nil:
 		return createPlaceholder(s)
 	case ended(existing) && existing.DeletionTimestamp == nil:
-		return s.WithoutPlaceholder(existing.Name), []Action{deletePod(existing)}, nil
+		going := *existing
+		going.DeletionTimestamp = &metav1.Time{Time: s.Now}
+		return s.WithoutPlaceholder(existing.Name).WithPlaceholder(&going), []Action{deletePod(existing)}, nil
 	default:
 		return none(s)
 	}

@@ -93,7 +93,11 @@ func backoffElapsed(s rotation.Snapshot) machine.Verdict {
 	if !ok {
 		return machine.No("there is no claim whose backoff could be over")
 	}
-	return pauseOver(s, claim.Backoff(s.Governance.Terms.RetryBackoff), "failure of NodeClaim "+claim.Name, rotation.KeyFailedAt)
+	key := rotation.KeyFailedAt
+	if _, readable := claim.RetryCount(); !readable {
+		key = rotation.KeyRetryCount
+	}
+	return pauseOver(s, claim.Backoff(s.Governance.Terms.RetryBackoff), "failure of NodeClaim "+claim.Name, key)
 }
 
 // pauseOver is the verdict on a pause that begins with what happened, as key says.

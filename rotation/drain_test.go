@@ -93,6 +93,7 @@ var _ = Describe("What holds a drain (§4.2, DrainStuck)", func() {
 			b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
 		}), unready),
 		Entry("an unready Pod while the rest is healthy", false, aBudget("web", 0, func(b *policyv1.PodDisruptionBudget) { b.Status.CurrentHealthy = 2 }), unready),
+		Entry("an unready Pod while no other is needed", true, aBudget("web", 0, func(b *policyv1.PodDisruptionBudget) { b.Status.DesiredHealthy = 0 }), unready),
 		Entry("a ready Pod while just enough are healthy", true, aBudget("web", 0, func(b *policyv1.PodDisruptionBudget) { b.Status.CurrentHealthy = 2 })),
 	)
 

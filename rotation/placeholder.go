@@ -134,7 +134,7 @@ func placement(s Snapshot) (*corev1.Affinity, error) {
 
 // preferences are the preferred labels, together and each alone, and a host that is neither the candidate nor soon to
 // be rotated itself. A value that the pool no longer allows is no preference. A host name is only ever preferred:
-// Karpenter leaves a Pod that requires one alone.
+// Karpenter launches nothing for a Pod that requires one, and drops the preference when it comes in the way.
 func preferences(s Snapshot, preferred []Replica) []corev1.PreferredSchedulingTerm {
 	var all []corev1.NodeSelectorRequirement
 	var each []corev1.PreferredSchedulingTerm

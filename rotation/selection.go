@@ -4,7 +4,6 @@ package rotation
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,7 +170,7 @@ func before(a, b Claim) bool {
 	case !a.Created.Equal(b.Created):
 		return a.Created.Before(b.Created)
 	default:
-		return strings.Compare(a.Name, b.Name) < 0
+		return a.Name < b.Name
 	}
 }
 

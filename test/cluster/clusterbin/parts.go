@@ -35,7 +35,10 @@ func runControllerManager() int { return cli.Run(controllermanager.NewController
 func runScheduler() int { return cli.Run(scheduler.NewSchedulerCommand()) }
 
 // runKwok reads --config before the command proper does: kwok's stages live in the configuration, not in the flags.
+//
+// Kubernetes registers flags for the whole process, --version among them, which clash with kwok's own.
 func runKwok() int {
+	pflag.CommandLine = pflag.NewFlagSet("kwok", pflag.ContinueOnError)
 	early := pflag.NewFlagSet("early", pflag.ContinueOnError)
 	early.ParseErrorsAllowlist.UnknownFlags = true
 	early.Usage = func() {}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guards_test
+
+import (
+	"reflect"
+	"regexp"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"noderotation.io/noderotation/guards"
+	"noderotation.io/noderotation/internal/fleet"
+	"noderotation.io/noderotation/rotation"
+)
+
+// everywhere runs a check over every situation and over many pools that nobody would think of.
+func everywhere(t *testing.T, check func(t rapid.TB, s rotation.Snapshot)) {
+	t.Helper()
+	for _, situation := range fleet.Situations() {
+		t.Run(situation.Name, func(t *testing.T) { check(t, situation.Snapshot) })
+	}
+	t.Run("anything", rapid.MakeCheck(func(t *rapid.T) { check(t, fleet.Snapshots().Draw(t, "snapshot")) }))
+}
+
+func TestGuardsChangeNoSnapshot(t *testing.T) {
+	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
+		before := fleet.Clone(s)
+		for _, g := range guards.All() {
+			first := g.Check(s)
+			if !reflect.DeepEqual(before, s) {
+				t.Fatalf("%s changed the snapshot in place", g.Name)
+			}
+			if again := g.Check(s); again != first {
+				t.Errorf("%s says %+v and then %+v of one snapshot", g.Name, first, again)
+			}
+		}
+	})
+}
+
+// A declaration that is not true of Check makes the laws blind to real cases.
+func TestGuardsImplyWhatTheyDeclare(t *testing.T) {
+	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
+		for _, g := range guards.All() {
+			if !g.Check(s).Holds {
+				continue
+			}
+			for _, implied := range g.Implies {
+				if v := ask(implied.Guard, s); v.Holds == implied.Not {
+					t.Errorf("%s holds (%s) and declares %q, but: %s", g.Name, g.Check(s).Reason, implied, v.Reason)
+				}
+			}
+		}
+	})
+}
+
+func TestReasonsAreSentences(t *testing.T) {
+	malformed := regexp.MustCompile(`^\s*$|%!|\n|  `)
+	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
+		for _, g := range guards.All() {
+			if reason := g.Check(s).Reason; malformed.MatchString(reason) {
+				t.Errorf("%s gives the reason %q", g.Name, reason)
+			}
+		}
+	})
+}
+
+// Until is the first instant at which the answer changes by itself: a pass that sleeps until then is neither late nor
+// early (issue 2, point 6). Two guards choose between claims, and another claim's coming of age may answer for them.
+func TestUntilIsTheInstantOfChange(t *testing.T) {
+	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
+		for _, g := range guards.All() {
+			now := g.Check(s)
+			if now.Until.IsZero() {
+				continue
+			}
+			if !now.Until.After(s.Now) {
+				t.Fatalf("%s changes at %s, which is not after now, %s", g.Name, now.Until, s.Now)
+			}
+			just, then := fleet.LookedAt(s, now.Until.Add(-1)), fleet.LookedAt(s, now.Until)
+			switch g.Name {
+			case guards.Candidate:
+				changes(t, s, just, then)
+			case guards.ForcefulFallback:
+				if then.Selection.Candidate != s.Selection.Candidate {
+					continue
+				}
+				fallthrough
+			default:
+				if v := g.Check(just); v.Holds != now.Holds {
+					t.Errorf("%s changes before %s: %s", g.Name, now.Until, v.Reason)
+				}
+				if v := g.Check(then); v.Holds == now.Holds {
+					t.Errorf("%s does not change at %s: %s", g.Name, now.Until, v.Reason)
+				}
+			}
+		}
+	})
+}
+
+// changes checks that the claims stand just before then as they do now, and otherwise at then.
+func changes(t rapid.TB, now, just, then rotation.Snapshot) {
+	if !reflect.DeepEqual(now.Selection.Candidacies, just.Selection.Candidacies) {
+		t.Errorf("a claim stands otherwise before %s", then.Now)
+	}
+	if reflect.DeepEqual(now.Selection.Candidacies, then.Selection.Candidacies) {
+		t.Errorf("no claim stands otherwise at %s", then.Now)
+	}
+}
+
+// What depends on time says so: where an answer is another one later, the verdict named an instant up to then. An
+// answer about a claim may change with the claim that it is about, and candidate tells when that can be.
+func TestNoAnswerChangesUnannounced(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fleet.Snapshots().Draw(t, "snapshot")
+		later := fleet.LookedAt(s, s.Now.Add(time.Duration(rapid.Int64Range(1, int64(20*fleet.Day)).Draw(t, "later"))))
+		for _, g := range guards.All() {
+			now, then := g.Check(s), g.Check(later)
+			overtaken := g.Name != guards.Candidate && s.SubjectName() != later.SubjectName()
+			if now.Holds == then.Holds || overtaken {
+				continue
+			}
+			if now.Until.IsZero() || now.Until.After(later.Now) {
+				t.Errorf("%s: %q at %s, %q at %s, and Until was %s", g.Name, now.Reason, s.Now, then.Reason, later.Now, now.Until)
+			}
+		}
+	})
+}
