@@ -39,7 +39,7 @@ var _ = Describe("The laws (architecture, The laws a table must obey)", func() {
 		}
 		Expect(names).To(Equal([]string{
 			"anchor-first", "clear-last", "mirror-before-delete", "state-written", "cleanup", "surge-first", "protected",
-			"gated-start", "force-expiry-first", "freeze-holds", "gate-held", "no-orphan-state", "outcome-recorded", "handed-over",
+			"gated-start", "force-expiry-first", "freeze-holds", "gate-held", "no-orphan-state", "outcome-recorded", "handed-over", "derived-states",
 		}))
 	})
 

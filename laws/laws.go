@@ -25,6 +25,7 @@ func All() []machine.Law {
 		noOrphanState(),
 		outcomeRecorded(),
 		handedOver(),
+		derivedStates(),
 	}
 }
 

@@ -79,10 +79,11 @@ func outcomeRecorded() machine.Law {
 		Reason: "The pause after a rotation begins in the very update that lets the next one start.",
 		Check: ofRows(func(r row) []machine.Problem {
 			var problems []machine.Problem
-			if r.goes(rotation.StateDraining, rotation.StateIdle) && r.requires(machine.Is(guardClaimGone)) {
+			ends := r.has(effectClearAnchor)
+			if ends && r.startsIn(rotation.StateDraining) && r.requires(machine.Is(guardClaimGone)) {
 				problems = append(problems, recordedApart(r, "a finished drain", effectRecordSuccess)...)
 			}
-			if r.has(effectMarkFailed) {
+			if r.has(effectMarkFailed) || ends && r.To == rotation.StateFailed {
 				problems = append(problems, recordedApart(r, "a failed attempt", effectRecordFailure)...)
 			}
 			return problems

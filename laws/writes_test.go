@@ -10,7 +10,7 @@ import (
 )
 
 func illegalWrites() []illegal {
-	return slices.Concat(deletedTooSoon(), stateNotWritten(), outcomeNotRecorded())
+	return slices.Concat(deletedTooSoon(), stateNotWritten(), outcomeNotRecorded(), stateMissing())
 }
 
 func deletedTooSoon() []illegal {
@@ -76,9 +76,25 @@ func outcomeNotRecorded() []illegal {
 		{"a failure begins no pause",
 			[]edit{dropping("pending-timed-out", "do", "record_failure")},
 			[]breach{{"outcome-recorded", "pending-timed-out", "do", "it ends a failed attempt without recording that in the update that clears the anchor; put record_failure directly before clear_anchor"}}},
+		{"a failure that a crash cut short begins no pause",
+			[]edit{dropping("failed-release", "do", "record_failure")},
+			[]breach{{"outcome-recorded", "failed-release", "do", "it ends a failed attempt without recording that in the update that clears the anchor; put record_failure directly before clear_anchor"}}},
 		{"a failure is recorded in an update of its own",
 			[]edit{dropping("pending-timed-out", "do", "record_failure"), putting("pending-timed-out", "do", "record_failure", "mark_failed")},
 			[]breach{{"outcome-recorded", "pending-timed-out", "do", "it ends a failed attempt without recording that in the update that clears the anchor; put record_failure directly before clear_anchor"}}},
+	}
+}
+
+func stateMissing() []illegal {
+	return []illegal{
+		{"nothing is said of a rotation that Karpenter's expiry overtook",
+			[]edit{
+				func(text string) string { return once(text, "  expired:\n    about: ", "  # ") },
+				without("expired-release"),
+				replacing("pending-force-expired", "to: expired", "to: idle"), replacing("pending-force-expired", "mark_expired", "reset_claim"),
+				replacing("failed-force-expired", "to: expired", "to: idle"), replacing("failed-force-expired", "mark_expired", "reset_claim"),
+			},
+			[]breach{{"derived-states", "", "  idle", "it has no state expired, but a pool can be found in it; add the state, and rows that lead out of it"}}},
 	}
 }
 

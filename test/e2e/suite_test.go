@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e proves the controller on a real control plane with a real Karpenter. Every verdict comes from a complete
+// recording of what happened, or from the API server's audit log; none from looking now and then.
+package e2e
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"noderotation.io/noderotation/test/cluster"
+	"noderotation.io/noderotation/test/e2e/manifests"
+	"noderotation.io/noderotation/test/e2e/process"
+)
+
+const (
+	// buildTimeout bounds the compilation of the cluster's binary, on two cores and with cold caches.
+	buildTimeout = 45 * time.Minute
+	// patience bounds one scenario, on a machine that does something else at the same time.
+	patience = 4 * time.Minute
+)
+
+var (
+	// shared is the cluster that this process's scenarios run on, one after the other.
+	shared *cluster.Cluster
+	// binary is the product, as built for this run.
+	binary string
+)
+
+func TestEndToEnd(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "noderotation on a real cluster")
+}
+
+// One process builds, and each then has a cluster of its own.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	folder, err := os.MkdirTemp("", "noderotation-e2e-")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, folder)
+	By("building the product")
+	built, err := process.Build(ctx, folder)
+	Expect(err).NotTo(HaveOccurred())
+	By("building the cluster's binary, if that has not been done before")
+	_, err = cluster.Build(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	return []byte(built)
+}, func(ctx SpecContext, built []byte) {
+	binary = string(built)
+	var err error
+	shared, err = cluster.Start(ctx, cluster.Options{Name: "e2e", Log: GinkgoWriter})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(shared.Stop)
+	install(ctx)
+}, NodeTimeout(buildTimeout))
+
+func install(ctx context.Context) {
+	GinkgoHelper()
+	all, err := manifests.All()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(shared.Apply(ctx, all)).To(Succeed())
+}
