@@ -71,7 +71,7 @@ cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, the
 ##@ Generated files
 
 .PHONY: generate
-generate: generate-deepcopy generate-crd ## Regenerate every generated file.
+generate: generate-deepcopy generate-crd generate-docs ## Regenerate every generated file.
 
 .PHONY: generate-deepcopy
 generate-deepcopy:
@@ -83,6 +83,11 @@ generate-crd:
 	@echo "==> generating $(CRDS)"
 	rm -f $(CRDS)/*.yaml
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
+
+.PHONY: generate-docs
+generate-docs:
+	@echo "==> generating the documents"
+	CGO_ENABLED=0 go run ./docs/generate
 
 .PHONY: verify-generate
 verify-generate: ## Fail if a generated file is stale; changes nothing.

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,13 +27,17 @@ type Applier struct {
 	Own    *OwnWrites
 	Teller Teller
 	Clock  clock.PassiveClock
+	// Term is how long after its first action a pass may still write; zero for any time. A process that was suspended
+	// for longer may have lost the lease meanwhile, and what it would write on a Node or as a Pod is not conditional on
+	// the anchor: it would reach into what the new leader has done.
+	Term time.Duration
 }
 
 // Apply carries the actions out in order, adjacent patches of one object as one request, and stops at the first error,
 // which names the action. It returns the number of writes that the API server accepted. An error that overtaken
 // recognizes is ordinary.
 func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Action) (writes int, err error) {
-	run := application{Applier: a, pool: pool, versions: map[types.UID]string{}}
+	run := application{Applier: a, pool: pool, begun: a.Clock.Now(), versions: map[types.UID]string{}}
 	for _, action := range effects.Merge(actions) {
 		wrote, err := run.carryOut(ctx, action)
 		if err != nil {
@@ -48,12 +53,16 @@ func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Acti
 // application is one run over a list of actions.
 type application struct {
 	*Applier
-	pool string
+	pool  string
+	begun time.Time
 	// versions holds the resourceVersion that each object got by an earlier write of this run.
 	versions map[types.UID]string
 }
 
 func (r *application) carryOut(ctx context.Context, action effects.Action) (wrote bool, err error) {
+	if r.Term > 0 && r.Clock.Since(r.begun) > r.Term {
+		return false, errHeldUp
+	}
 	switch action := action.(type) {
 	case effects.PatchPool:
 		return true, r.patchPool(ctx, action)

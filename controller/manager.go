@@ -98,7 +98,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	announcer := NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
 	own := NewOwnWrites()
-	applier := &Applier{Client: mgr.GetClient(), Own: own, Teller: announcer, Clock: o.Clock}
+	applier := &Applier{Client: mgr.GetClient(), Own: own, Teller: announcer, Clock: o.Clock, Term: o.RenewDeadline}
 	policies := NewPolicies(mgr.GetCache())
 	sweep := &Sweep{Cache: mgr.GetCache(), Applier: applier, Clock: o.Clock, Settings: o.Settings}
 	reconciler := &Reconciler{

@@ -40,6 +40,8 @@ type Reconciler struct {
 	Sweep     *Sweep
 	Gate      *Gate
 	Clock     clock.PassiveClock
+	// Witness, where set, is shown every pass that was made, and the error that ended it.
+	Witness func(Pass, error)
 }
 
 // Reconcile makes one pass and says when the next one is due. Conflicts end a pass quietly; an error is returned only
@@ -49,6 +51,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("the controller stopped before its startup sweep was done: %w", err)
 	}
 	pass, err := r.pass(ctx, request.Name)
+	if r.Witness != nil {
+		r.Witness(pass, err)
+	}
 	switch {
 	case err == nil:
 		return ctrl.Result{RequeueAfter: pass.Wake}, nil

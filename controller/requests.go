@@ -110,10 +110,14 @@ func valueOrNil(annotations map[string]string, key string) any {
 	return nil
 }
 
+// errHeldUp ends a pass that took so long that another process may lead by now.
+var errHeldUp = errors.New("the pass was held up for longer than this process is sure to lead")
+
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
-// object that is gone, or a JSON patch whose test failed. All are ordinary; the next pass decides afresh.
+// object that is gone, a JSON patch whose test failed, or a pass that was held up. All are ordinary; the next pass
+// decides afresh.
 func overtaken(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err)
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err) || errors.Is(err, errHeldUp)
 }
 
 // testFailed recognizes the API server's answer to a JSON patch that does not apply: Invalid, and unlike a validation

@@ -24,28 +24,44 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-// The retries of a pass that failed. The longest is a rotation's ordinary pace, so that a write that keeps being
+// The retries of a pass that failed, each twice as late as the one before. The longest is a rotation's ordinary pace, so that a write that keeps being
 // refused cannot keep readyTimeout from being noticed.
 const (
-	firstRetry   = afterConflict
-	longestRetry = rotation.ShortRequeue
+	FirstRetry   = afterConflict
+	LongestRetry = rotation.ShortRequeue
 )
 
-// SetupWithManager has the reconciler woken by what can change a decision, and by nothing else: churn of the cluster
-// that no guard reads is kept out by predicates (§5.2). passes is how many pools are worked on side by side.
+// Watch is one kind of object that can wake a pass.
+type Watch struct {
+	Object client.Object
+	// Matters keeps out the churn that no guard reads: a change wakes only if all of them let it through.
+	Matters []predicate.Predicate
+	// Pools tells whose pass an object wakes.
+	Pools handler.MapFunc
+}
+
+// Watches are all that wakes the reconciler: what can change a decision, and nothing else (§5.2). An in-memory cluster
+// wakes it by the same ones.
+func (r *Reconciler) Watches() []Watch {
+	return []Watch{
+		{&karpenterv1.NodePool{}, []predicate.Predicate{changed(poolChanged)}, poolItself},
+		{&karpenterv1.NodeClaim{}, []predicate.Predicate{changed(claimChanged)}, poolByLabel},
+		{&corev1.Node{}, []predicate.Predicate{changed(nodeChanged)}, poolByLabel},
+		{&corev1.Pod{}, []predicate.Predicate{placeholders(), changed(podChanged)}, poolOfPlaceholder},
+		{&v1alpha1.RotationPolicy{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}}, r.everyPool},
+	}
+}
+
+// SetupWithManager has the reconciler woken by its watches. passes is how many pools are worked on side by side.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, passes int) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("rotation").
-		For(&karpenterv1.NodePool{}, builder.WithPredicates(changed(poolChanged))).
-		Watches(&karpenterv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(poolByLabel), builder.WithPredicates(changed(claimChanged))).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(poolByLabel), builder.WithPredicates(changed(nodeChanged))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(poolOfPlaceholder), builder.WithPredicates(placeholders(), changed(podChanged))).
-		Watches(&v1alpha1.RotationPolicy{}, handler.EnqueueRequestsFromMapFunc(r.everyPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: passes,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry),
-		}).
-		Complete(r)
+	rotations := ctrl.NewControllerManagedBy(mgr).Named("rotation").WithOptions(controller.Options{
+		MaxConcurrentReconciles: passes,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, LongestRetry),
+	})
+	for _, w := range r.Watches() {
+		rotations.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Pools), builder.WithPredicates(w.Matters...))
+	}
+	return rotations.Complete(r)
 }
 
 // changed lets creations and deletions through, and an update only if differs says that it matters.
@@ -125,6 +141,10 @@ func placeholders() predicate.Predicate {
 		pod, ok := object.(*corev1.Pod)
 		return ok && rotation.IsPlaceholder(pod)
 	})
+}
+
+func poolItself(_ context.Context, object client.Object) []reconcile.Request {
+	return requestFor(object.GetName())
 }
 
 func poolByLabel(_ context.Context, object client.Object) []reconcile.Request {

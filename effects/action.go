@@ -114,7 +114,7 @@ func (a PatchNode) String() string {
 	if a.Unschedulable != nil {
 		cordon = fmt.Sprintf(" unschedulable=%t", *a.Unschedulable)
 	}
-	return fmt.Sprintf("patch Node %s: %s%s", a.Node.Name, a.Change, cordon)
+	return fmt.Sprintf("patch Node %s: %s", a.Node.Name, strings.TrimSpace(a.Change.String()+cordon))
 }
 func (a CreatePod) String() string {
 	return fmt.Sprintf("create Pod %s/%s", a.Pod.Namespace, a.Pod.Name)

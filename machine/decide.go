@@ -96,30 +96,39 @@ func (m *Machine[S, A]) Decide(state string, s S) (Decision, error) {
 const ShortestWake = time.Millisecond
 
 // Wake is how long the pass may sleep: until the row's requeue, or until the
-// decision can change by itself, whichever is earlier. It can change when a
+// decision can change by itself, whichever is earlier. The result is positive,
+// but for a row without requeue when no such moment is known: 0 then, as only
+// the world can wake the machine.
+func (d Decision) Wake(now time.Time) time.Duration {
+	var requeue time.Duration
+	if d.Row != nil {
+		requeue = max(d.Row.Requeue, 0)
+	}
+	if lasts, known := d.Lasts(now); known && (requeue == 0 || lasts < requeue) {
+		return lasts
+	}
+	return requeue
+}
+
+// Lasts is how long the decision cannot change by itself. It can change when a
 // closed condition of a row ahead of the fired one opens, or when a condition
 // of the fired row closes; other rows have no say before that. Moments before
-// now are of no use. The result is positive, but for a row without requeue
-// when no such moment is known: 0 then, as only the world can wake the machine.
-func (d Decision) Wake(now time.Time) time.Duration {
-	var wake time.Duration
-	if d.Row != nil {
-		wake = d.Row.Requeue
-	}
+// now are of no use. The second result is false when no such moment is known.
+func (d Decision) Lasts(now time.Time) (lasts time.Duration, known bool) {
 	for _, row := range d.Rows {
 		fired := row.Row == d.Row
 		for _, c := range row.Conditions {
 			if c.Holds != fired || c.Verdict.Until.IsZero() || c.Verdict.Until.Before(now) {
 				continue
 			}
-			sleep := max(c.Verdict.Until.Sub(now), ShortestWake)
-			if wake <= 0 || sleep < wake {
-				wake = sleep
+			change := max(c.Verdict.Until.Sub(now), ShortestWake)
+			if !known || change < lasts {
+				lasts, known = change, true
 			}
 		}
 		if fired {
 			break
 		}
 	}
-	return max(wake, 0)
+	return lasts, known
 }

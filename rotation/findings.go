@@ -72,41 +72,57 @@ func (f Finding) fatal() bool { return f.Severity == Fatal }
 // HardCap is how long EKS Auto Mode lets a node live, its drain included (§1.1).
 const HardCap = 21 * 24 * time.Hour
 
+// Rule describes a finding for the people who read it (§3.2).
+type Rule struct {
+	Code     string
+	Severity Severity
+	Level    Level
+	// When is a sentence: what is the case.
+	When string
+}
+
+// Rules lists every finding that there is: what cannot be read first, then in the order of §3.2.
+func Rules() []Rule {
+	all := []Rule{{InvalidSpec, Fatal, PolicyLevel, "A field cannot be read or lies outside its range. Admission ordinarily rejects it."}}
+	for _, r := range rules {
+		all = append(all, r.Rule)
+	}
+	return all
+}
+
 // rules is the table of §3.2, in its order. A rule's message is empty where it finds nothing.
 var rules = []struct {
-	code     string
-	severity Severity
-	level    Level
-	message  func(*grounds) string
+	Rule
+	message func(*grounds) string
 }{
-	{NoWindows, Fatal, PolicyLevel, (*grounds).noWindows},
-	{KBelowOne, Fatal, PolicyLevel, (*grounds).kBelowOne},
-	{ANonPositive, Fatal, PoolLevel, (*grounds).aNonPositive},
-	{OverrideNonPositive, Fatal, PolicyLevel, (*grounds).overrideNonPositive},
-	{OverrideGBelowOne, Fatal, PoolLevel, (*grounds).overrideGBelowOne},
-	{KBelowTwo, Warn, PolicyLevel, (*grounds).kBelowTwo},
-	{AVeryAggressive, Warn, PoolLevel, (*grounds).aVeryAggressive},
-	{OverrideGBelowK, Warn, PoolLevel, (*grounds).overrideGBelowK},
-	{HardCapExceeded, Warn, PoolLevel, (*grounds).hardCapExceeded},
-	{TGPUnset, Warn, PoolLevel, (*grounds).tgpUnset},
-	{RetryBackoffShort, Warn, PolicyLevel, (*grounds).retryBackoffShort},
-	{DrainEstimateAboveTGP, Warn, PoolLevel, (*grounds).drainEstimateAboveTGP},
-	{ProvisioningEstimateAboveReadyTimeout, Warn, PolicyLevel, (*grounds).provisioningEstimateAboveReadyTimeout},
-	{ThroughputBelowArrival, Warn, PoolLevel, (*grounds).throughputBelowArrival},
-	{ThroughputBurstShortfall, Warn, PoolLevel, (*grounds).throughputBurstShortfall},
-	{RotationSpansNextWindow, Warn, PoolLevel, (*grounds).rotationSpansNextWindow},
-	{ZoneNotReplicated, Warn, PolicyLevel, (*grounds).zoneNotReplicated},
+	{Rule{NoWindows, Fatal, PolicyLevel, "No window opens in the coming 400 days."}, (*grounds).noWindows},
+	{Rule{KBelowOne, Fatal, PolicyLevel, "minRotationChances is below 1."}, (*grounds).kBelowOne},
+	{Rule{ANonPositive, Fatal, PoolLevel, "expireAfter is too short for the chances asked for: it leaves no age at which a node is due."}, (*grounds).aNonPositive},
+	{Rule{OverrideNonPositive, Fatal, PolicyLevel, "ageThreshold is a duration of zero or less."}, (*grounds).overrideNonPositive},
+	{Rule{OverrideGBelowOne, Fatal, PoolLevel, "ageThreshold is so late that a node lives to see no window."}, (*grounds).overrideGBelowOne},
+	{Rule{KBelowTwo, Warn, PolicyLevel, "minRotationChances is 1: a single missed window ends in forceful expiration."}, (*grounds).kBelowTwo},
+	{Rule{AVeryAggressive, Warn, PoolLevel, "Nodes are due at an age below the window period: each is replaced at about every window."}, (*grounds).aVeryAggressive},
+	{Rule{OverrideGBelowK, Warn, PoolLevel, "ageThreshold leaves a node fewer windows than minRotationChances asks for."}, (*grounds).overrideGBelowK},
+	{Rule{HardCapExceeded, Warn, PoolLevel, "expireAfter and terminationGracePeriod together exceed the 21 days of EKS Auto Mode."}, (*grounds).hardCapExceeded},
+	{Rule{TGPUnset, Warn, PoolLevel, "terminationGracePeriod is unset: nothing bounds a drain, and 1h is reckoned with."}, (*grounds).tgpUnset},
+	{Rule{RetryBackoffShort, Warn, PolicyLevel, "retryBackoff is shorter than readyTimeout."}, (*grounds).retryBackoffShort},
+	{Rule{DrainEstimateAboveTGP, Warn, PoolLevel, "drainEstimate exceeds terminationGracePeriod, which is reckoned with instead."}, (*grounds).drainEstimateAboveTGP},
+	{Rule{ProvisioningEstimateAboveReadyTimeout, Warn, PolicyLevel, "provisioningEstimate exceeds readyTimeout, which is reckoned with instead."}, (*grounds).provisioningEstimateAboveReadyTimeout},
+	{Rule{ThroughputBelowArrival, Warn, PoolLevel, "Nodes come of age faster than the windows have room for."}, (*grounds).throughputBelowArrival},
+	{Rule{ThroughputBurstShortfall, Warn, PoolLevel, "If all nodes came of age together, their chances would not have room for all."}, (*grounds).throughputBurstShortfall},
+	{Rule{RotationSpansNextWindow, Warn, PoolLevel, "A rotation and its cooldown are expected to last longer than the windows stay closed."}, (*grounds).rotationSpansNextWindow},
+	{Rule{ZoneNotReplicated, Warn, PolicyLevel, "The zone is not among matchNodeRequirements.required: a replacement may stand in another one."}, (*grounds).zoneNotReplicated},
 }
 
 // findings applies the rules of the given levels.
 func (g *grounds) findings(levels ...Level) []Finding {
 	var found []Finding
 	for _, r := range rules {
-		if !slices.Contains(levels, r.level) {
+		if !slices.Contains(levels, r.Level) {
 			continue
 		}
 		if message := r.message(g); message != "" {
-			found = append(found, Finding{r.code, r.severity, r.level, message})
+			found = append(found, Finding{r.Code, r.Severity, r.Level, message})
 		}
 	}
 	return found

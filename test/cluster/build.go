@@ -48,7 +48,7 @@ func Build(ctx context.Context, log io.Writer) (binary string, err error) {
 	if built(binary) {
 		return binary, nil
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err = os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("no folder for the control plane's executable: %w", err)
 	}
 	unlock, err := lock(ctx, filepath.Join(cache, "lock"), log)
@@ -101,7 +101,7 @@ func compile(ctx context.Context, source, binary string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the Go compiler cannot be run: %w", err)
 	}
-	if err := command.Start(); err != nil {
+	if err = command.Start(); err != nil {
 		return fmt.Errorf("the Go compiler cannot be run, is `go` installed? %w", err)
 	}
 	counter := &packageCounter{total: countPackages(ctx, source)}

@@ -149,11 +149,11 @@ func (c *Cluster) prepare(dir string) (err error) {
 	if c.authority, err = newAuthority(); err != nil {
 		return err
 	}
-	if err = c.writeFiles(); err != nil {
-		return err
-	}
 	if c.lifelineRead, c.lifelineWrite, err = os.Pipe(); err != nil {
 		return fmt.Errorf("no lifeline for the parts of the cluster: %w", err)
+	}
+	if err := c.writeFiles(); err != nil {
+		return err
 	}
 	return c.connect()
 }

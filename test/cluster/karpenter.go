@@ -44,7 +44,8 @@ func (c *Cluster) KarpenterMetrics() string {
 }
 
 func (c *Cluster) karpenterReady(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, localURL("http", c.ports.karpenterHealth)+"/readyz", nil)
+	url := localURL("http", c.ports.karpenterHealth) + "/readyz"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	_ "embed" // the API server's audit policy and kwok's stages
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,15 +42,24 @@ type ports struct {
 
 // freePorts returns ports nobody listens on. All are held at once, so that they differ, and let go together; somebody may
 // take one before we do, which Start notices.
-func freePorts() (ports, error) {
-	var free ports
+func freePorts() (free ports, err error) {
+	var held []net.Listener
+	defer func() {
+		for _, listener := range held {
+			_ = listener.Close()
+		}
+	}()
 	for _, port := range []*int{&free.etcd, &free.apiServer, &free.karpenterMetrics, &free.karpenterHealth} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 		if err != nil {
 			return ports{}, fmt.Errorf("no free port on 127.0.0.1: %w", err)
 		}
-		defer func() { _ = listener.Close() }()
-		*port = listener.Addr().(*net.TCPAddr).Port
+		held = append(held, listener)
+		address, err := netip.ParseAddrPort(listener.Addr().String())
+		if err != nil {
+			return ports{}, fmt.Errorf("a listener on 127.0.0.1 does not tell its port: %w", err)
+		}
+		*port = int(address.Port())
 	}
 	return free, nil
 }
@@ -156,16 +166,16 @@ func (c *Cluster) writeFiles() error {
 		"kwok.yaml":         kwokStages,
 	}
 	for name, content := range files {
-		if err := os.WriteFile(c.path(name), content, 0o600); err != nil {
+		if err = os.WriteFile(c.path(name), content, 0o600); err != nil {
 			return fmt.Errorf("the cluster's folder cannot be filled: %w", err)
 		}
 	}
-	if err := writeSigningKey(c.path("service-account.key")); err != nil {
+	if err = writeSigningKey(c.path("service-account.key")); err != nil {
 		return fmt.Errorf("no key for the tokens of ServiceAccounts: %w", err)
 	}
 	// Each part is a user of its own, which is how the audit log tells them apart.
 	for _, part := range []string{partScheduler, partControllerManager, partKwok, partKarpenter} {
-		if _, err := c.writeKubeconfig(part, "system:"+part, []string{adminGroup}); err != nil {
+		if _, err = c.writeKubeconfig(part, "system:"+part, []string{adminGroup}); err != nil {
 			return err
 		}
 	}

@@ -108,8 +108,8 @@ var _ = Describe("Trouble with pods and nodes", Ordered, func() {
 	}, SpecTimeout(patience))
 
 	It("ends a slow pod when its grace period is over", func(ctx SpecContext) {
-		slow := cluster.Workload{Name: "stubborn", Replicas: 1, EndDelay: 10 * time.Minute}
-		plannedFleet(ctx, pool, slow)
+		slow := cluster.Workload{Name: "stubborn", Replicas: 1, EndDelay: 10 * time.Minute, Pool: pool.Name}
+		Expect(shared.ApplyWorkload(ctx, slow)).To(Succeed())
 		Expect(shared.WaitForWorkload(ctx, slow)).To(Succeed())
 		asked := time.Now()
 		grace := int64(1)

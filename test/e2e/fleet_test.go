@@ -95,6 +95,10 @@ func (f *fleet) remove(ctx context.Context) {
 		shared.Client().PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, f.Workload.Name, metav1.DeleteOptions{}),
 		shared.Dynamic().Resource(nodePools).Delete(ctx, f.Pool.Name, metav1.DeleteOptions{}),
 		shared.Client().CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, now, pods),
+		// The garbage collector would come to it by and by.
+		shared.Dynamic().Resource(nodeClaims).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
+			LabelSelector: cluster.NodePoolLabel + "=" + f.Pool.Name,
+		}),
 	} {
 		if !apierrors.IsNotFound(err) {
 			Expect(err).NotTo(HaveOccurred())

@@ -19,6 +19,8 @@ import (
 )
 
 const (
+	// binaryVariable names a binary of the product to run the suite against; one is built if it is not set.
+	binaryVariable = "NODEROTATION_BINARY"
 	// buildTimeout bounds the compilation of the cluster's binary, on two cores and with cold caches.
 	buildTimeout = 45 * time.Minute
 	// patience bounds one scenario, on a machine that does something else at the same time.
@@ -42,9 +44,12 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	folder, err := os.MkdirTemp("", "noderotation-e2e-")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, folder)
-	By("building the product")
-	built, err := process.Build(ctx, folder)
-	Expect(err).NotTo(HaveOccurred())
+	built := os.Getenv(binaryVariable)
+	if built == "" {
+		By("building the product")
+		built, err = process.Build(ctx, folder)
+		Expect(err).NotTo(HaveOccurred())
+	}
 	By("building the cluster's binary, if that has not been done before")
 	_, err = cluster.Build(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())

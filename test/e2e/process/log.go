@@ -20,6 +20,8 @@ type Transition struct {
 	NodeClaim string    `json:"nodeclaim"`
 	Writes    int       `json:"writes"`
 	Because   []string  `json:"because"`
+	// Request is what controller-runtime adds under a key that differs from ours in its capitals alone.
+	Request json.RawMessage `json:"NodePool"`
 }
 
 // Transitions reads a controller's log.

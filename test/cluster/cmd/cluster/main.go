@@ -16,8 +16,8 @@ import (
 
 const usage = `usage: cluster COMMAND
 
-  build         build the control plane and print the path of the executable
-  assets        build it and print the folder to set KUBEBUILDER_ASSETS to
+  build         compile the control plane and print the path of the executable
+  assets        do so and print the folder to set KUBEBUILDER_ASSETS to
   up [-dir D]   start a cluster, print the path of its kubeconfig, and keep it until Ctrl-C
 `
 

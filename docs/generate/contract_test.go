@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The document tells what the product declares today. Its list of flags is taken as it stands: make verify-generate
+// compares that too.
+func TestTheContractIsUpToDate(t *testing.T) {
+	t.Chdir("../..")
+	is, err := os.ReadFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(is), "has these flags:\n\n```\n")
+	flags, _, listed := strings.Cut(rest, "\n```\n")
+	if !listed {
+		t.Fatalf("%s lists no flags: run 'make generate' and commit the result", contractFile)
+	}
+	shouldBe, err := document(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(shouldBe) != string(is) {
+		t.Errorf("%s is stale: run 'make generate' and commit the result", contractFile)
+	}
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command generate writes docs/contract.md from what the product declares about itself: its registries, its table, its
+// CRD, the help of its command, and the permissions that the end-to-end suite runs it with. It is run in the module's
+// root, by `make generate`.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s is not generated: %v\n", contractFile, err)
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stdout, contractFile)
+}
+
+func run() error {
+	flags, err := flagsOfController()
+	if err != nil {
+		return err
+	}
+	content, err := document(flags)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(contractFile, content, 0o644)
+}
