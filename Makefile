@@ -87,7 +87,7 @@ generate-crd:
 .PHONY: generate-docs
 generate-docs:
 	@echo "==> generating the documents"
-	CGO_ENABLED=0 go run ./docs/generate
+	CGO_ENABLED=0 go run ./cmd/contract
 
 .PHONY: verify-generate
 verify-generate: ## Fail if a generated file is stale; changes nothing.

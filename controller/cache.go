@@ -108,18 +108,13 @@ func trimPod(object any) (any, error) {
 		slim.OwnerReferences = append(slim.OwnerReferences, slimOwner(owner))
 	}
 	slim.Spec = corev1.PodSpec{
-		NodeName: pod.Spec.NodeName, NodeSelector: pod.Spec.NodeSelector, Overhead: pod.Spec.Overhead, Resources: pod.Spec.Resources,
-		SchedulingGates: pod.Spec.SchedulingGates, Tolerations: keptTolerations(pod.Spec.Tolerations),
-		Affinity:       requiredNodeAffinity(pod.Spec.Affinity),
-		Containers:     trimContainers(pod.Spec.Containers),
-		InitContainers: trimContainers(pod.Spec.InitContainers),
+		NodeName: pod.Spec.NodeName, NodeSelector: pod.Spec.NodeSelector, SchedulingGates: pod.Spec.SchedulingGates,
+		Tolerations: keptTolerations(pod.Spec.Tolerations),
+		Affinity:    requiredNodeAffinity(pod.Spec.Affinity),
+		Containers:  oneContainer(pod),
 	}
 	slim.Status.Phase, slim.Status.StartTime = pod.Status.Phase, pod.Status.StartTime
 	slim.Status.NominatedNodeName = pod.Status.NominatedNodeName
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled || c.Type == corev1.PodReady {
-			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: c.Message})
-		}
-	}
+	slim.Status.Conditions = keptConditions(pod.Status.Conditions)
 	return slim, nil
 }

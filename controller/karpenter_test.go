@@ -108,13 +108,10 @@ func change[O client.Object](w *world, object O, name string, edit func(O)) {
 	}
 	Expect(w.server.hand.Get(w.ctx, key, object)).To(Succeed())
 	edit(object)
-	switch any(object).(type) {
-	case *karpenterv1.NodePool, *karpenterv1.NodeClaim, *corev1.Pod:
-		// What a status says is kept apart from the rest, and is written first: the update answers with the stored one.
-		changed := object.DeepCopyObject().(O)
-		Expect(w.server.hand.Status().Update(w.ctx, changed)).To(Succeed())
-		object.SetResourceVersion(changed.GetResourceVersion())
-	}
+	// What a status says is written apart from the rest, and first: the other write is answered with the stored one.
+	changed := object.DeepCopyObject().(O)
+	Expect(w.server.hand.Status().Update(w.ctx, changed)).To(Succeed())
+	object.SetResourceVersion(changed.GetResourceVersion())
 	Expect(w.server.hand.Update(w.ctx, object)).To(Succeed())
 }
 

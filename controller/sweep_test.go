@@ -166,7 +166,8 @@ var _ = Describe("A cache that cannot be read", func() {
 		w.cache.held[kind] = unreadable{closed}
 		w.leader = w.aProcess(w.cache)
 		_, err := w.leader.pass("api")
-		Expect(err).To(MatchError(And(MatchError(closed), ContainSubstring(sentence))))
+		Expect(err).To(MatchError(closed))
+		Expect(err).To(MatchError(ContainSubstring(sentence)))
 		Expect(w.server.writes).To(BeEmpty())
 	},
 		Entry(nil, "NodePool", "NodePool api cannot be read"),

@@ -5,6 +5,7 @@ package controller
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/resource"
 
 	"noderotation.io/noderotation/rotation"
 )
@@ -32,13 +33,26 @@ func slimOwner(owner metav1.OwnerReference) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, Controller: owner.Controller}
 }
 
-// keptTolerations leaves out those of evictions by the kubelet's conditions, which nearly every Pod has: no Node is
-// judged by them.
+// keptTolerations leaves out the two that admission gives to nearly every Pod, for evictions from a Node that is not
+// Ready or not reachable: none such is judged by its taints.
 func keptTolerations(tolerations []corev1.Toleration) []corev1.Toleration {
 	var kept []corev1.Toleration
 	for _, t := range tolerations {
-		if t.Effect != corev1.TaintEffectNoExecute {
+		byAdmission := t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
+		if !byAdmission || t.Effect != corev1.TaintEffectNoExecute {
 			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// keptConditions are the scheduler's word on a Pod that it could not place, and that a Pod is Ready.
+func keptConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
+	var kept []corev1.PodCondition
+	for _, c := range conditions {
+		unplaced := c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+		if unplaced || (c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue) {
+			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: c.Message})
 		}
 	}
 	return kept
@@ -53,18 +67,11 @@ func requiredNodeAffinity(affinity *corev1.Affinity) *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
 }
 
-func trimContainers(containers []corev1.Container) []corev1.Container {
-	if len(containers) == 0 {
-		return nil
-	}
-	slim := make([]corev1.Container, len(containers))
-	for i, c := range containers {
-		slim[i] = corev1.Container{
-			Name: c.Name, RestartPolicy: c.RestartPolicy,
-			Resources: corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits},
-		}
-	}
-	return slim
+// oneContainer stands for all that the Pod runs: it asks for what the scheduler reserves for the whole Pod, init
+// containers, overhead and Pod-level resources included.
+func oneContainer(pod *corev1.Pod) []corev1.Container {
+	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+	return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}
 }
 
 // trimNode drops what a Node carries for others: images, volumes, addresses.

@@ -144,8 +144,7 @@ var _ = Describe("The other ways that a rotation can go", func() {
 		w.aNode("old", "api", 14*day-time.Hour)
 		w.pass("api")
 		Expect(w.server.wrote()).To(Equal([]string{
-			"pool: active-rotation=old",
-			"pool: active-rotation-state=draining draining-at rotation-mode=forceful-fallback",
+			"pool: active-rotation-state=draining active-rotation=old draining-at rotation-mode=forceful-fallback",
 			"claim old: state=draining",
 			"delete claim old",
 		}))

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -116,7 +117,12 @@ func nodeChanged(before, after client.Object) bool {
 	}
 	return was.Labels[rotation.LabelNodePool] != is.Labels[rotation.LabelNodePool] ||
 		(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil) ||
-		nodeReady(was) != nodeReady(is)
+		nodeReady(was) != nodeReady(is) || !slices.EqualFunc(was.Spec.Taints, is.Spec.Taints, sameTaint)
+}
+
+// sameTaint leaves out when the taint was added.
+func sameTaint(a, b corev1.Taint) bool {
+	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect
 }
 
 func nodeReady(node *corev1.Node) corev1.ConditionStatus {

@@ -61,7 +61,7 @@ var _ = DescribeTable("A guard of a rotation in flight says why, and until when"
 		holding("the drain of NodeClaim old should have ended Fri 2026-01-09 17:59:00 UTC")),
 	Entry("drain_overdue: one hour stands in for an unset grace period (§3.2)", guards.DrainOverdue,
 		APool(PoolThat(func(p *rotation.Pool) { p.TerminationGracePeriod = nil }), Anchored("old"), due(DrainingFor(32*time.Minute))),
-		closed("the drain of NodeClaim old may last until Fri 2026-01-09 18:30:00 UTC, in 30m0s").ChangingAt(Opening.Add(90*time.Minute+1))),
+		closed("the drain of NodeClaim old may last until Fri 2026-01-09 18:30:00 UTC, in 30m").ChangingAt(Opening.Add(90*time.Minute+1))),
 	Entry("drain_overdue: no drain (§3.3)", guards.DrainOverdue, APool(Anchored("old"), due()), closed("no drain is in progress")),
 )
 

@@ -3,7 +3,6 @@
 package guards
 
 import (
-	"fmt"
 	"time"
 
 	"noderotation.io/noderotation/machine"
@@ -46,12 +45,5 @@ func at(t time.Time) string { return t.Format(timestampForm) }
 // in tells how far t lies ahead of now, in whole seconds.
 func in(now, t time.Time) string { return "in " + span(t.Sub(now)) }
 
-// span writes a duration for a person: days and hours for long ones, never a fraction of a second.
-func span(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d < 24*time.Hour {
-		return d.String()
-	}
-	days := d / (24 * time.Hour)
-	return fmt.Sprintf("%dd%s", days, (d - days*24*time.Hour).Truncate(time.Minute))
-}
+// span writes a duration for a person, in whole seconds.
+func span(d time.Duration) string { return rotation.Spell(d.Round(time.Second)) }

@@ -12,19 +12,24 @@ import (
 
 // Induced finds the claim that Karpenter launched for the subject's placeholder (§3.8): the one that surge-claim
 // records, else the one whose Node holds the placeholder, else the only claim of the attempt that has no Node yet. A
-// recorded claim that is gone or going is one that Karpenter gave up; the search goes on for its successor. The reason
-// is a sentence either way. A claim that is found may still be spare capacity from before: ask Reapable before deleting.
+// recorded claim that is gone or going is one that Karpenter gave up, and its successor is where the placeholder sits.
+// Nothing is guessed while it is still going: it may be this very rollback that deletes it. The reason is a sentence
+// either way. A claim that is found may still be spare capacity from before: ask Reapable before deleting.
 func Induced(s Snapshot) (claim Claim, found bool, reason string) {
 	subject, exists := s.Subject()
 	if !exists {
 		return Claim{}, false, fmt.Sprintf("NodeClaim %s does not exist, so nothing tells what was launched for it", s.SubjectName())
 	}
-	if c, recorded := s.Claim(subject.Annotations[KeySurgeClaim]); recorded && !c.Deleting() {
+	c, recorded := s.Claim(subject.Annotations[KeySurgeClaim])
+	if recorded && !c.Deleting() {
 		return c, true, fmt.Sprintf("NodeClaim %s records %s as its surge claim", subject.Name, c.Name)
 	}
 	if name, bound := SurgeClaim(s); bound {
 		c, _ := s.Claim(name)
 		return c, true, fmt.Sprintf("the placeholder of NodeClaim %s is bound to the Node of NodeClaim %s", subject.Name, name)
+	}
+	if recorded {
+		return Claim{}, false, fmt.Sprintf("NodeClaim %s, the surge claim that NodeClaim %s records, is already being deleted", c.Name, subject.Name)
 	}
 	return s.launchedUnbound(subject)
 }

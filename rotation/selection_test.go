@@ -111,6 +111,12 @@ var _ = Describe("A selection (§3.2)", func() {
 		Expect(s.Selection.Due).To(Equal(map[string]bool{"a": true, "b": true}))
 		Expect(s.Selection.Next).To(BeTemporally("==", s.Now.Add(dueAge-4*Day+1)))
 	})
+	It("counts a claim as of age from the instant on at which it becomes a candidate", func() {
+		Expect(LookedAt(s, s.Selection.Next.Add(-1)).Selection.Due).NotTo(HaveKey("d"))
+		then := LookedAt(s, s.Selection.Next).Selection
+		Expect(then.Due).To(HaveKey("d"))
+		Expect(then.Candidates).To(Equal(2))
+	})
 	It("explains itself by the claim that can become a candidate soonest", func() {
 		none := APool(AClaim("b", Aged(9*Day), NotReady), AClaim("c", Aged(3*Day)), AClaim("d", Aged(4*Day)))
 		Expect(none.Selection.Explain()).To(Equal("none of 3 NodeClaims may be rotated; NodeClaim d comes of age at 2026-01-11T16:43:00Z"))

@@ -179,6 +179,16 @@ func gracePeriod(pod *corev1.Pod, asked *int64) int64 {
 	}
 }
 
+// Create stores a new object, as another actor's client does; the answer takes its place.
+func (c *Cluster) Create(object client.Object) error {
+	return answer(object)(c.create(object))
+}
+
+// Update replaces an object, but for its status, as another actor's client does; the answer takes its place.
+func (c *Cluster) Update(object client.Object) error {
+	return answer(object)(c.update(object, false))
+}
+
 // Delete deletes an object by name and UID, as another actor's client does; grace in seconds, nil for the Pod's own.
 func (c *Cluster) Delete(object client.Object, grace *int64) error {
 	kind, err := KindOf(object)

@@ -75,7 +75,12 @@ func tableOf[V any, P pointer[V]](v *View, kind Kind) *table[V, P] {
 	return v.tables[kind].(*table[V, P])
 }
 
-// NodePool finds a NodePool; nil when there is none of this name. So do the others.
+// Policy finds a RotationPolicy; nil when there is none of this name. So do the others.
+func (v *View) Policy(name string) *v1alpha1.RotationPolicy {
+	return tableOf[v1alpha1.RotationPolicy](v, Policy).objects[Key{Name: name}]
+}
+
+// NodePool finds a NodePool.
 func (v *View) NodePool(name string) *karpenterv1.NodePool {
 	return tableOf[karpenterv1.NodePool](v, NodePool).objects[Key{Name: name}]
 }

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -95,8 +97,12 @@ func compile(ctx context.Context, source, binary string, log io.Writer) error {
 	begun := time.Now()
 	_, _ = fmt.Fprintf(log, "cluster: building etcd, Kubernetes, kwok and Karpenter from Go modules; the first time this takes 15 to 30 minutes on two cores\n")
 
+	flags, err := linkFlags(ctx, source)
+	if err != nil {
+		return err
+	}
 	partial := binary + ".partial"
-	command := goCommand(ctx, source, "build", "-v", "-buildvcs=false", "-ldflags=-s -w", "-o", partial, ".")
+	command := goCommand(ctx, source, "build", "-v", "-buildvcs=false", "-ldflags="+flags, "-o", partial, ".")
 	output, err := command.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("the Go compiler cannot be run: %w", err)
@@ -126,6 +132,27 @@ func goCommand(ctx context.Context, source string, args ...string) *exec.Cmd {
 	command.Dir = source
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	return command
+}
+
+// versionVariables are the variables through which a part learns its own version, by the module that has it. Left alone,
+// the API server would call itself v0.0.0, which clients that ask for a minimum take at its word.
+var versionVariables = map[string]string{
+	"k8s.io/kubernetes":     "k8s.io/component-base/version.gitVersion",
+	"sigs.k8s.io/karpenter": "sigs.k8s.io/karpenter/pkg/operator.Version",
+	"sigs.k8s.io/kwok":      "sigs.k8s.io/kwok/pkg/consts.Version",
+}
+
+// linkFlags returns what to tell the linker: leave out what only debuggers read, and set the versions.
+func linkFlags(ctx context.Context, source string) (string, error) {
+	flags := []string{"-s", "-w"}
+	for _, module := range slices.Sorted(maps.Keys(versionVariables)) {
+		version, err := goCommand(ctx, source, "list", "-m", "-f", "{{.Version}}", module).Output()
+		if err != nil {
+			return "", fmt.Errorf("the version of %s cannot be told, is `go` installed? %w", module, err)
+		}
+		flags = append(flags, "-X", versionVariables[module]+"="+strings.TrimSpace(string(version)))
+	}
+	return strings.Join(flags, " "), nil
 }
 
 // countPackages returns how many packages the executable consists of, or 0 if that cannot be told.

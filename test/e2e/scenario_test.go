@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -92,6 +93,15 @@ func (s *scenario) show() {
 	if log, err := os.ReadFile(s.log()); err == nil {
 		AddReportEntry("the controller's log", string(log), ReportEntryVisibilityFailureOrVerbose)
 	}
+	if all, err := audit.Since(shared.AuditLog(), s.auditFrom); err == nil {
+		var writes bytes.Buffer
+		for _, record := range all {
+			if record.Counts() {
+				fmt.Fprintln(&writes, record.At().Format("15:04:05.000"), record.User.Username, record)
+			}
+		}
+		AddReportEntry("what was written, by whom", writes.String(), ReportEntryVisibilityFailureOrVerbose)
+	}
 	recording, err := s.recorder.Recording()
 	if err != nil {
 		AddReportEntry("no recording", err.Error(), ReportEntryVisibilityFailureOrVerbose)
@@ -132,8 +142,22 @@ func (s *scenario) recording(ctx context.Context) record.Recording {
 	return recording.Between(0, fence)
 }
 
-// await waits until something is so, in the world as recorded.
+// await waits until something is so, in the world as recorded. It does not go on waiting once the controller has ended
+// by itself.
 func (s *scenario) await(ctx context.Context, what string, holds func(record.World) bool) {
 	GinkgoHelper()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if controller := s.controller; controller != nil {
+		go func() {
+			select {
+			case <-controller.Ended():
+				if died := controller.Died(); died != nil {
+					cancel(died)
+				}
+			case <-ctx.Done():
+			}
+		}()
+	}
 	Expect(s.recorder.Await(ctx, what, holds)).To(Succeed())
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,11 @@ type Record struct {
 
 // String is the record in a few words.
 func (r Record) String() string {
-	return fmt.Sprintf("%s %s %s: %d", r.Verb, r.ObjectRef.Resource, r.ObjectRef.Name, r.ResponseStatus.Code)
+	resource := r.ObjectRef.Resource
+	if r.ObjectRef.Subresource != "" {
+		resource += "/" + r.ObjectRef.Subresource
+	}
+	return fmt.Sprintf("%s %s %s: %d", r.Verb, resource, r.ObjectRef.Name, r.ResponseStatus.Code)
 }
 
 // Succeeded tells whether the write was accepted.
@@ -69,6 +74,12 @@ func End(log string) (Position, error) {
 
 // Of returns what a user asked to write since a position, in the order of the answers.
 func Of(log, user string, since Position) ([]Record, error) {
+	all, err := Since(log, since)
+	return slices.DeleteFunc(all, func(record Record) bool { return record.User.Username != user }), err
+}
+
+// Since returns what everybody asked to write since a position, in the order of the answers.
+func Since(log string, since Position) ([]Record, error) {
 	file, err := os.Open(log)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log cannot be read: %w", err)
@@ -86,9 +97,7 @@ func Of(log, user string, since Position) ([]Record, error) {
 		case err != nil:
 			return nil, fmt.Errorf("the audit log cannot be decoded: %w", err)
 		}
-		if record.User.Username == user {
-			found = append(found, record)
-		}
+		found = append(found, record)
 	}
 }
 

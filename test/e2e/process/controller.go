@@ -45,7 +45,7 @@ type Options struct {
 	Kubeconfig string
 	Namespace  string
 	Log        string // file that standard output and error are appended to
-	// LeaderElection makes it wait for its lease, which a killed leader holds for a few seconds more.
+	// LeaderElection makes it wait for its lease, which a killed leader holds for a while more.
 	LeaderElection bool
 	Flags          []string // further ones
 }
@@ -75,7 +75,6 @@ func Start(ctx context.Context, options Options) (*Controller, error) {
 		"controller", "--kubeconfig=" + options.Kubeconfig, "--namespace=" + options.Namespace,
 		"--health-probe-bind-address=" + ports[0], "--metrics-bind-address=" + ports[1],
 		fmt.Sprintf("--leader-elect=%t", options.LeaderElection),
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=250ms",
 	}
 	c := &Controller{
 		command: exec.Command(options.Binary, append(arguments, options.Flags...)...),
@@ -142,6 +141,9 @@ func (c *Controller) ready(ctx context.Context) bool {
 
 // MetricsURL is where the controller serves its metrics.
 func (c *Controller) MetricsURL() string { return "http://" + c.metrics + "/metrics" }
+
+// Ended is closed when the process is gone.
+func (c *Controller) Ended() <-chan struct{} { return c.ended }
 
 // Running tells whether the process lives.
 func (c *Controller) Running() bool {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestTheContractIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(shouldBe) != string(is) {
+	if !bytes.Equal(shouldBe, is) {
 		t.Errorf("%s is stale: run 'make generate' and commit the result", contractFile)
 	}
 }

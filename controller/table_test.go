@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"errors"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"noderotation.io/noderotation"
+	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/machine"
+)
+
+var _ = Describe("Loading a table (architecture.md, the laws a table must obey)", func() {
+	It("takes the product's own, and finds a use for every guard and effect", func() {
+		table, err := controller.LoadTable(noderotation.TransitionsFile, noderotation.Transitions)
+		Expect(err).NotTo(HaveOccurred())
+		guards, effects := table.Unused()
+		Expect(guards).To(BeEmpty())
+		Expect(effects).To(BeEmpty())
+	})
+
+	DescribeTable("refuses one that breaks a law, and names law, row and line", func(is, becomes, law, row, at string) {
+		text := string(noderotation.Transitions)
+		Expect(strings.Count(text, is)).To(Equal(1), "the scenario edits one place of the table")
+		edited := strings.Replace(text, is, becomes, 1)
+		_, err := controller.LoadTable("mine.yaml", []byte(edited))
+
+		var problems machine.Problems
+		Expect(errors.As(err, &problems)).To(BeTrue(), "%v", err)
+		line := strings.Count(edited[:strings.Index(edited, at)], "\n") + 1
+		Expect(problems).To(ContainElement(SatisfyAll(
+			HaveField("Law", law), HaveField("Row", row), HaveField("Line", line))))
+		Expect(err.Error()).To(SatisfyAll(ContainSubstring("mine.yaml"), ContainSubstring(law), ContainSubstring(row)))
+	},
+		Entry("the delete before the mirror", "mirror, mark_draining, delete, delete_placeholder,\n       announce_surge_wait", "mark_draining, delete, mirror, delete_placeholder,\n       announce_surge_wait",
+			"mirror-before-delete", "drain", "do: [freeze, cordon, record_surge_claim, freeze_host"),
+		Entry("a drain without its surge", "when: [surge_ready]", "when: [in_window]", "surge-first", "drain", "when: [in_window]"),
+		Entry("a pass that sleeps too long", "requeue: 1m\n  about: Nothing may start now", "requeue: 2m\n  about: Nothing may start now",
+			"requeue", "rest", "requeue: 2m"))
+
+	It("says everything that is wrong at once", func() {
+		text := strings.NewReplacer("when: [surge_ready]", "when: [surge_redy]", "do: [record_failure, clear_anchor]", "do: [record_failure, clear_ancor]").
+			Replace(string(noderotation.Transitions))
+		_, err := controller.LoadTable("mine.yaml", []byte(text))
+		Expect(err).To(MatchError(SatisfyAll(ContainSubstring("surge_redy"), ContainSubstring("clear_ancor"))))
+	})
+
+	It("refuses what is no table, with the line", func() {
+		_, err := controller.LoadTable("mine.yaml", []byte("initial: idle\nstaets: {}\n"))
+		Expect(err).To(MatchError(SatisfyAll(ContainSubstring("mine.yaml:2"), ContainSubstring("staets"))))
+	})
+})

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/sim/cluster"
+)
+
+// Karpenter's provisioner: it finds room for every Pod that is Unschedulable, and for those on Nodes that are being
+// deleted, on what is there and on what is already being launched; for the rest it creates claims.
+
+// host is a node that Pods can be planned onto: one that is there, or that a claim will bring.
+type host struct {
+	node *corev1.Node
+	room amounts
+}
+
+func (w *World) provision() {
+	pods := w.homeless()
+	if len(pods) == 0 {
+		return
+	}
+	hosts := map[string][]*host{}
+	for _, pod := range pods {
+		wish := wishOf(pod)
+		if w.planned(&wish, hosts) {
+			continue
+		}
+		if h, pool := w.claimFor(&wish); h != nil {
+			hosts[pool] = append(w.hostsOf(pool, hosts), h)
+			h.room = h.room.minus(wish.requests)
+		}
+	}
+}
+
+// homeless are the Pods that need room, those that ask for most first.
+func (w *World) homeless() []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, pod := range w.PodsBy(byNode, unbound) {
+		if pod.DeletionTimestamp == nil && unschedulable(pod) && pod.Status.NominatedNodeName == "" {
+			pods = append(pods, pod)
+		}
+	}
+	for _, node := range w.NodesBy(byDeletion, deleting) {
+		for _, pod := range w.PodsBy(byNode, node.Name) {
+			if pod.DeletionTimestamp == nil && !finished(pod) && ownerOf(pod).kind != kindDaemonSet {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+		ra, rb := requestsOf(a), requestsOf(b)
+		return cmp.Or(cmp.Compare(rb.cpu, ra.cpu), cmp.Compare(rb.memory, ra.memory), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return pods
+}
+
+// planned finds room for the Pod on what is there or coming.
+func (w *World) planned(wish *wish, hosts map[string][]*host) bool {
+	for _, pool := range w.poolsFor(wish.pod) {
+		for _, h := range w.hostsOf(pool.Name, hosts) {
+			if wish.admits(h.node) && h.room.holds(wish.requests) {
+				h.room = h.room.minus(wish.requests)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hostsOf are the hosts of a pool, as they will be once they have started.
+func (w *World) hostsOf(pool string, known map[string][]*host) []*host {
+	if hosts, made := known[pool]; made {
+		return hosts
+	}
+	var hosts []*host
+	for _, claim := range w.NodeClaimsBy(byPool, pool) {
+		if claim.DeletionTimestamp != nil {
+			continue
+		}
+		node := w.Node(claim.Status.NodeName)
+		switch {
+		case node == nil:
+			node = w.expected(claim)
+		case node.DeletionTimestamp != nil:
+			continue
+		case slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintNotReady }):
+			started := *node
+			started.Spec.Taints = claim.Spec.Taints
+			node = &started
+		}
+		hosts = append(hosts, &host{node, w.room(node, &corev1.Pod{})})
+	}
+	known[pool] = hosts
+	return hosts
+}
+
+// expected is the Node that a claim will bring.
+func (w *World) expected(claim *karpenterv1.NodeClaim) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: claim.Name, Labels: w.labelsOf(claim)}}
+	node.Spec.Taints = claim.Spec.Taints
+	node.Status.Allocatable = w.config.Karpenter.shape(claim.Labels[rotation.LabelNodePool])
+	return node
+}
+
+// poolsFor are the pools that a Pod may be provisioned from, the weightiest first.
+func (w *World) poolsFor(pod *corev1.Pod) []*karpenterv1.NodePool {
+	if name := pod.Spec.NodeSelector[rotation.LabelNodePool]; name != "" {
+		if pool := w.NodePool(name); pool != nil {
+			return []*karpenterv1.NodePool{pool}
+		}
+		return nil
+	}
+	pools := slices.Clone(w.NodePools())
+	weight := func(p *karpenterv1.NodePool) int32 {
+		if p.Spec.Weight == nil {
+			return 0
+		}
+		return *p.Spec.Weight
+	}
+	slices.SortStableFunc(pools, func(a, b *karpenterv1.NodePool) int { return cmp.Compare(weight(b), weight(a)) })
+	return pools
+}
+
+// claimFor creates a claim for the Pod, in the first pool and the best zone that will do; nil when none will.
+func (w *World) claimFor(wish *wish) (h *host, pool string) {
+	for _, np := range w.poolsFor(wish.pod) {
+		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np) {
+			continue
+		}
+		claim := w.draft(np)
+		for _, zone := range w.zonesOf(np, wish) {
+			claim.Labels[corev1.LabelTopologyZone] = zone
+			node := w.expected(claim)
+			room := amountsOf(node.Status.Allocatable)
+			for _, d := range w.config.Daemons {
+				room = room.minus(amountsOf(d.Requests)).minus(amounts{pods: 1})
+			}
+			if !wish.admits(node) || !room.holds(wish.requests) {
+				continue
+			}
+			claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
+			if err := w.Create(claim); err != nil {
+				w.tell("karpenter", "cannot create NodeClaim %s: %v", claim.Name, err)
+				return nil, ""
+			}
+			w.tell("karpenter", "creates NodeClaim %s in zone %s for Pod %s", claim.Name, zone, cluster.KeyOf(wish.pod))
+			return &host{node, room}, np.Name
+		}
+	}
+	return nil, ""
+}
+
+// draft is a claim of the pool's template, without a zone yet.
+func (w *World) draft(pool *karpenterv1.NodePool) *karpenterv1.NodeClaim {
+	template := &pool.Spec.Template
+	claim := &karpenterv1.NodeClaim{}
+	claim.Name = w.claimName(pool.Name)
+	claim.Labels = map[string]string{
+		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", karpenterv1.CapacityTypeLabelKey: karpenterv1.CapacityTypeOnDemand,
+	}
+	for _, r := range template.Spec.Requirements {
+		if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) > 0 && r.Key != corev1.LabelTopologyZone {
+			claim.Labels[r.Key] = r.Values[0]
+		}
+	}
+	maps.Copy(claim.Labels, template.Labels)
+	claim.Labels[rotation.LabelNodePool] = pool.Name
+	claim.Annotations = maps.Clone(template.Annotations)
+	claim.Finalizers = []string{karpenterv1.TerminationFinalizer}
+	claim.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: pool.Name, UID: pool.UID, BlockOwnerDeletion: new(true),
+	}}
+	claim.Spec = karpenterv1.NodeClaimSpec{
+		Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints, NodeClassRef: template.Spec.NodeClassRef,
+		TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,
+		Requirements: slices.DeleteFunc(slices.Clone(template.Spec.Requirements), func(r karpenterv1.NodeSelectorRequirementWithMinValues) bool {
+			return r.Key == corev1.LabelTopologyZone
+		}),
+	}
+	claim.Spec.Requirements = append(claim.Spec.Requirements, in(rotation.LabelNodePool, pool.Name))
+	return claim
+}
+
+func in(key, value string) karpenterv1.NodeSelectorRequirementWithMinValues {
+	return karpenterv1.NodeSelectorRequirementWithMinValues{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
+}
+
+// claimName is one that no claim has, five letters behind the pool's name as Karpenter makes them.
+func (w *World) claimName(pool string) string {
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	for n := 0; ; n++ {
+		x := w.drawn(1<<40, "claim", pool, fmt.Sprint(w.Version(), n))
+		suffix := make([]byte, 5)
+		for i := range suffix {
+			suffix[i] = letters[x%uint64(len(letters))]
+			x /= uint64(len(letters))
+		}
+		if name := pool + "-" + string(suffix); w.NodeClaim(name) == nil {
+			return name
+		}
+	}
+}
+
+// withinLimits tells whether the pool may have one more node of its shape.
+func (w *World) withinLimits(pool *karpenterv1.NodePool) bool {
+	if len(pool.Spec.Limits) == 0 {
+		return true
+	}
+	claims := w.NodeClaimsBy(byPool, pool.Name)
+	shape := w.config.Karpenter.shape(pool.Name)
+	for name, limit := range pool.Spec.Limits {
+		if name == "nodes" {
+			if int64(len(claims)) >= limit.Value() {
+				return false
+			}
+			continue
+		}
+		used := shape[name].DeepCopy()
+		for range claims {
+			used.Add(shape[name])
+		}
+		if used.Cmp(limit) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// zonesOf are the zones in which Karpenter would ask for a node now: those that the Pod prefers first, then by chance.
+func (w *World) zonesOf(pool *karpenterv1.NodePool, wish *wish) []string {
+	zones := w.config.Karpenter.Zones
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		if r.Key == corev1.LabelTopologyZone && r.Operator == corev1.NodeSelectorOpIn {
+			zones = r.Values
+		}
+	}
+	zones = slices.DeleteFunc(slices.Clone(zones), func(zone string) bool { return w.shortages[zone].After(w.now) })
+	type ranked struct {
+		zone  string
+		score int64
+		luck  uint64
+	}
+	order := make([]ranked, len(zones))
+	for i, zone := range zones {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
+		order[i] = ranked{zone, wish.score(node), w.drawn(1<<32, "zone", zone, fmt.Sprint(w.Version()))}
+	}
+	slices.SortFunc(order, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.luck, b.luck)) })
+	for i := range order {
+		zones[i] = order[i].zone
+	}
+	return zones
+}

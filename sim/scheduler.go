@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+
+	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/sim/cluster"
+)
+
+// The scheduler stands for kube-scheduler: it binds Pods by requests, node selector, required and preferred node
+// affinity, taints and the cordon, most important Pod first, to the node that the Pod prefers and that has most room. A
+// Pod that fits nowhere preempts lesser ones if its policy lets it, else it is marked Unschedulable.
+
+// schedule looks at every Pod that has no node.
+func (w *World) schedule() {
+	waiting := slices.Clone(w.PodsBy(byNode, unbound))
+	slices.SortStableFunc(waiting, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(priorityOf(b), priorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
+	for _, pod := range waiting {
+		if pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 {
+			continue
+		}
+		if node := w.place(pod); node != nil {
+			w.bind(pod, node)
+		} else if !w.preempt(pod) {
+			w.refuse(pod)
+		}
+	}
+}
+
+// place finds the node for a Pod; nil when none will do.
+func (w *World) place(pod *corev1.Pod) *corev1.Node {
+	wish := wishOf(pod)
+	var best *corev1.Node
+	var bestScore, bestRoom int64
+	for _, node := range w.nodesFor(pod) {
+		if !wish.admits(node) {
+			continue
+		}
+		room := w.room(node, pod)
+		if !room.holds(wish.requests) {
+			continue
+		}
+		score := wish.score(node)
+		if best == nil || score > bestScore || (score == bestScore && room.cpu > bestRoom) {
+			best, bestScore, bestRoom = node, score, room.cpu
+		}
+	}
+	return best
+}
+
+// nodesFor narrows the search where the Pod names its pool.
+func (w *World) nodesFor(pod *corev1.Pod) []*corev1.Node {
+	if pool := pod.Spec.NodeSelector[rotation.LabelNodePool]; pool != "" {
+		return w.NodesBy(byPool, pool)
+	}
+	return w.Nodes()
+}
+
+// room is what a node has left for this Pod: what is promised to a Pod that preempted for it is kept from lesser ones.
+func (w *World) room(node *corev1.Node, pod *corev1.Pod) amounts {
+	room := amountsOf(node.Status.Allocatable)
+	for _, p := range w.PodsBy(byNode, node.Name) {
+		if !finished(p) {
+			room = room.minus(requestsOf(p))
+		}
+	}
+	for _, p := range w.PodsBy(byNode, unbound) {
+		if p.Status.NominatedNodeName == node.Name && p.UID != pod.UID && priorityOf(p) >= priorityOf(pod) {
+			room = room.minus(requestsOf(p))
+		}
+	}
+	return room
+}
+
+func (w *World) bind(pod *corev1.Pod, node *corev1.Node) {
+	cluster.Edit(w.Cluster, pod, func(p *corev1.Pod) {
+		p.Spec.NodeName = node.Name
+		p.Status.NominatedNodeName = ""
+		p.Status.Conditions = cluster.Condition(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	})
+}
+
+// refuse marks the Pod as one that Karpenter should find a node for.
+func (w *World) refuse(pod *corev1.Pod) {
+	if unschedulable(pod) {
+		return
+	}
+	cluster.Edit(w.Cluster, pod, func(p *corev1.Pod) {
+		p.Status.Conditions = cluster.Condition(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: "no node fits the Pod's requests and requirements",
+		})
+	})
+}
+
+// preempt deletes the fewest lesser Pods of a node whose going makes room, the least important first.
+func (w *World) preempt(pod *corev1.Pod) bool {
+	if policy := pod.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
+		return false
+	}
+	if nominated := w.Node(pod.Status.NominatedNodeName); nominated != nil && w.leaving(nominated, pod) {
+		return true
+	}
+	wish := wishOf(pod)
+	var chosen *corev1.Node
+	var victims []*corev1.Pod
+	for _, node := range w.nodesFor(pod) {
+		if !wish.admits(node) {
+			continue
+		}
+		if v := w.victims(node, pod, wish.requests); v != nil && (chosen == nil || len(v) < len(victims)) {
+			chosen, victims = node, v
+		}
+	}
+	if chosen == nil {
+		return false
+	}
+	cluster.Edit(w.Cluster, pod, func(p *corev1.Pod) { p.Status.NominatedNodeName = chosen.Name })
+	for _, victim := range victims {
+		w.tell("scheduler", "preempts Pod %s for Pod %s", cluster.KeyOf(victim), cluster.KeyOf(pod))
+		_ = w.Delete(victim, nil)
+	}
+	return true
+}
+
+// leaving tells whether a Pod that was preempted for this one is still on its way out.
+func (w *World) leaving(node *corev1.Node, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(w.PodsBy(byNode, node.Name), func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil && priorityOf(p) < priorityOf(pod)
+	})
+}
+
+func (w *World) victims(node *corev1.Node, pod *corev1.Pod, requests amounts) []*corev1.Pod {
+	room := w.room(node, pod)
+	lesser := slices.DeleteFunc(slices.Clone(w.PodsBy(byNode, node.Name)), func(p *corev1.Pod) bool {
+		return priorityOf(p) >= priorityOf(pod) || p.DeletionTimestamp != nil
+	})
+	slices.SortStableFunc(lesser, func(a, b *corev1.Pod) int { return cmp.Compare(priorityOf(a), priorityOf(b)) })
+	for i, p := range lesser {
+		room = room.plus(requestsOf(p))
+		if room.holds(requests) {
+			return lesser[:i+1]
+		}
+	}
+	return nil
+}
+
+// wish is what a Pod asks of its node.
+type wish struct {
+	pod       *corev1.Pod
+	requests  amounts
+	required  nodeaffinity.RequiredNodeAffinity
+	preferred *nodeaffinity.PreferredSchedulingTerms
+}
+
+func wishOf(pod *corev1.Pod) wish {
+	wish := wish{pod: pod, requests: requestsOf(pod), required: nodeaffinity.GetRequiredNodeAffinity(pod)}
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+		wish.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return wish
+}
+
+// admits tells whether the Pod may be put on the node, room aside.
+func (w *wish) admits(node *corev1.Node) bool {
+	if node.Spec.Unschedulable || !w.toleratesAll(node.Spec.Taints) {
+		return false
+	}
+	matches, err := w.required.Match(node)
+	return err == nil && matches
+}
+
+func (w *wish) toleratesAll(taints []corev1.Taint) bool {
+	if len(taints) == 0 {
+		return true
+	}
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Logger{}, taints, w.pod.Spec.Tolerations, keepsOut, false)
+	return !untolerated
+}
+
+func keepsOut(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+
+func (w *wish) score(node *corev1.Node) int64 {
+	if w.preferred == nil {
+		return 0
+	}
+	return w.preferred.Score(node)
+}
+
+func priorityOf(pod *corev1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+func unschedulable(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	})
+}
+
+func podReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
