@@ -36,6 +36,11 @@ func (r *Reader) Snapshot(ctx context.Context, np *karpenterv1.NodePool, now tim
 	if s.Claims, err = r.claims(ctx, np.Name); err != nil {
 		return s, err
 	}
+	s = s.Observe()
+	if s.Anchor() == "" && len(s.Selection.Due) == 0 {
+		// A claim that is not of age is judged without its Node. This is nearly every pass of nearly every pool.
+		return s, nil
+	}
 	if s.Nodes, err = r.nodes(ctx, s); err != nil {
 		return s, err
 	}
@@ -51,11 +56,15 @@ func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, err
 	if err := r.Cache.List(ctx, &list, client.MatchingFields{indexPool: pool}); err != nil {
 		return nil, fmt.Errorf("the NodeClaims of NodePool %s cannot be listed: %w", pool, err)
 	}
-	claims := make([]rotation.Claim, len(list.Items))
+	byName := make([]*karpenterv1.NodeClaim, len(list.Items))
 	for i := range list.Items {
-		claims[i] = claimOf(&list.Items[i])
+		byName[i] = &list.Items[i]
 	}
-	slices.SortFunc(claims, func(a, b rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(byName, func(a, b *karpenterv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
+	claims := make([]rotation.Claim, len(byName))
+	for i, nc := range byName {
+		claims[i] = claimOf(nc)
+	}
 	return claims, nil
 }
 

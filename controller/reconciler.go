@@ -156,5 +156,5 @@ func logFired(ctx context.Context, s rotation.Snapshot, d machine.Decision, writ
 		}
 	}
 	log.FromContext(ctx).Info("transition", "row", d.Row.ID, "from", d.State, "to", d.Row.To, "event", d.Row.Event,
-		"nodepool", s.Pool.Name, "nodeclaim", s.SubjectName(), "writes", writes, "because", facts)
+		"pool", s.Pool.Name, "claim", s.SubjectName(), "writes", writes, "because", facts)
 }

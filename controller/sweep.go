@@ -59,11 +59,11 @@ func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) error {
 	for _, l := range left {
 		if _, err := w.Applier.Apply(ctx, l.Pool, l.Actions); err != nil {
 			last = err
-			log.FromContext(ctx).Error(err, "a leftover of an earlier rotation could not be removed", "nodepool", l.Pool)
+			log.FromContext(ctx).Error(err, "a leftover of an earlier rotation could not be removed", "pool", l.Pool)
 			continue
 		}
 		for _, action := range l.Actions {
-			log.FromContext(ctx).Info("swept", "nodepool", l.Pool, "action", action.String())
+			log.FromContext(ctx).Info("swept", "pool", l.Pool, "action", action.String())
 		}
 	}
 	return last

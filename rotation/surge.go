@@ -49,7 +49,9 @@ func SurgeHeadroom(s Snapshot) (bool, string) {
 // SurgeReady finds the host on which the subject's replacement capacity stands reserved (§3.3): the placeholder runs
 // there and is not being removed, and the host is another Node of this pool, Ready and not on its way out. A host that
 // has since been cordoned, or tainted beyond what the pool's template says, is not ready either: the workloads could
-// not follow. The host is nil while the surge is not ready; the reason is a sentence either way.
+// not follow. Nor is one whose NodeClaim is not Ready: a Node can be Ready moments before Karpenter has initialized it,
+// and in between the eviction by the taint that it was born with may still be under way. The host is nil while the
+// surge is not ready; the reason is a sentence either way.
 func SurgeReady(s Snapshot) (host *corev1.Node, reason string) {
 	pod := s.Placeholder()
 	if reason := notRunning(pod, s.SubjectName()); reason != "" {
@@ -100,7 +102,7 @@ func schedulerMessage(pod *corev1.Pod) string {
 
 // unfit says why the Node cannot take the workloads over; empty when it can.
 func (s Snapshot) unfit(placeholder *corev1.Pod, node *corev1.Node) string {
-	claim, _ := s.ClaimOfNode(node.Name)
+	claim, known := s.ClaimOfNode(node.Name)
 	switch pool := node.Labels[LabelNodePool]; {
 	case pool != s.Pool.Name:
 		return fmt.Sprintf("is labelled as NodePool %q and not %q", pool, s.Pool.Name)
@@ -108,6 +110,10 @@ func (s Snapshot) unfit(placeholder *corev1.Pod, node *corev1.Node) string {
 		return "is being removed"
 	case !nodeReady(node):
 		return "is not Ready"
+	case !known:
+		return "no NodeClaim of the pool names as its own yet"
+	case !claim.Ready:
+		return fmt.Sprintf("belongs to NodeClaim %s, which is not Ready", claim.Name)
 	case node.Spec.Unschedulable:
 		return "is cordoned"
 	}

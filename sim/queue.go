@@ -99,7 +99,8 @@ func (q *queue) pop(by time.Time) (Due, bool) {
 	return next, true
 }
 
-// dues is a heap: earliest first, timed passes first at one instant, then in the order in which they were called for.
+// dues is a heap: earliest first, at one instant the timed passes first, by pool, and the rest in the order in which they
+// were called for.
 type dues []Due
 
 func (d dues) Len() int      { return len(d) }
@@ -108,10 +109,14 @@ func (d dues) Less(i, j int) bool {
 	if !d[i].At.Equal(d[j].At) {
 		return d[i].At.Before(d[j].At)
 	}
-	if (d[i].Verb == timedPass) != (d[j].Verb == timedPass) {
-		return d[i].Verb == timedPass
+	switch a, b := d[i].Verb == timedPass, d[j].Verb == timedPass; {
+	case a != b:
+		return a
+	case a && d[i].On != d[j].On:
+		return d[i].On.Name < d[j].On.Name
+	default:
+		return d[i].order < d[j].order
 	}
-	return d[i].order < d[j].order
 }
 
 // Push is heap.Interface's.

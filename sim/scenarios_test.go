@@ -39,19 +39,21 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 		w := aWorld(config, []sim.Fleet{aFleet(pool, due, young)}, aPolicy())
 		w.RunUntil(opening.Add(time.Hour))
 
+		surge := w.NodeClaims()[1].Name
+		draining, done := "2026-01-09T17:00:59Z", "2026-01-09T17:01:10Z"
 		Expect(writesOf(config.Trace)).To(Equal([]string{
 			"patch NodePool api: active-rotation=api-0",
 			"patch NodeClaim api-0: started-at=2026-01-09T17:00:00Z state=pending",
 			"patch Node api-0: karpenter.sh/do-not-disrupt=true cordoned=true do-not-disrupt-owned=true surge-for=api-0 unschedulable=true",
 			"create Pod noderotation/surge-for-api-0",
-			"patch NodeClaim api-0: surge-claim=api-gz9ct",
-			"patch Node api-gz9ct: karpenter.sh/do-not-disrupt=true do-not-disrupt-owned=true surge-for=api-0",
-			"patch NodePool api: active-rotation-state=draining draining-at=2026-01-09T17:01:06Z surge-wait=1m6s",
+			"patch NodeClaim api-0: surge-claim=" + surge,
+			"patch Node " + surge + ": karpenter.sh/do-not-disrupt=true do-not-disrupt-owned=true surge-for=api-0",
+			"patch NodePool api: active-rotation-state=draining draining-at=" + draining + " surge-wait=59s",
 			"patch NodeClaim api-0: state=draining",
 			"delete NodeClaim api-0",
 			"delete Pod noderotation/surge-for-api-0",
-			"patch Node api-gz9ct: -karpenter.sh/do-not-disrupt -do-not-disrupt-owned -surge-for",
-			"patch NodePool api: last-rotation-at=2026-01-09T17:01:17Z -active-rotation -active-rotation-state -draining-at -surge-wait",
+			"patch Node " + surge + ": -karpenter.sh/do-not-disrupt -do-not-disrupt-owned -surge-for",
+			"patch NodePool api: last-rotation-at=" + done + " -active-rotation -active-rotation-state -draining-at -surge-wait",
 		}))
 	})
 
@@ -100,7 +102,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 		config.Script = []sim.Happening{at(2*time.Hour, "deletes the budget", func(w *sim.World) { _ = w.Delete(w.Budget(pool, "budget"), nil) })}
 		w := aWorld(config, []sim.Fleet{fleet}, aPolicy(), aBudget(pool, 4))
 		w.RunUntil(opening.Add(3 * time.Hour))
-		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-wait", "drain", "drain-stuck", "drained"}))
+		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"rest", "start", "pending-wait", "drain", "drain-stuck", "drained"}))
 		Expect(config.Trace.String()).To(ContainSubstring("PodDisruptionBudget api/budget allows no disruption (4 of 4 healthy, 4 needed)"))
 		Expect(leftovers(w)).To(BeEmpty())
 	})
@@ -198,7 +200,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 var _ = Describe("A run of the simulated cluster", func() {
 	run := func(edit func(*sim.Config)) string {
 		config := aConfig()
-		config.Karpenter.Shortages = []sim.Shortage{{From: start, Until: start.Add(60 * day), Chance: 0.3}}
+		config.Karpenter.Shortages = []sim.Shortage{{From: start, Until: start.Add(15 * day), Chance: 0.3}}
 		config.Karpenter.Zones = []string{"a", "b", "c"}
 		edit(&config)
 		var fleets []sim.Fleet
@@ -208,7 +210,7 @@ var _ = Describe("A run of the simulated cluster", func() {
 			fleets = append(fleets, fleet)
 		}
 		w := aWorld(config, fleets, aPolicy(), aBudget("api", 9))
-		w.RunUntil(start.Add(60 * day))
+		w.RunUntil(start.Add(15 * day))
 		return config.Trace.String()
 	}
 	seeded := func(seed uint64) func(*sim.Config) { return func(c *sim.Config) { c.Seed = seed } }

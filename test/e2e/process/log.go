@@ -16,8 +16,8 @@ type Transition struct {
 	Row       string    `json:"row"`
 	From      string    `json:"from"`
 	To        string    `json:"to"`
-	NodePool  string    `json:"nodepool"`
-	NodeClaim string    `json:"nodeclaim"`
+	NodePool  string    `json:"pool"`
+	NodeClaim string    `json:"claim"`
 	Writes    int       `json:"writes"`
 	Because   []string  `json:"because"`
 	// Request is what controller-runtime adds under a key that differs from ours in its capitals alone.
