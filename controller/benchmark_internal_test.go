@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,13 +81,9 @@ func (c indexedCache) List(_ context.Context, list client.ObjectList, options ..
 	if indexer == nil {
 		return nil
 	}
-	found := indexer.List()
-	if asked.FieldSelector != nil {
-		field := asked.FieldSelector.Requirements()[0]
-		var err error
-		if found, err = indexer.ByIndex(field.Field, field.Value); err != nil {
-			return err
-		}
+	found, err := lookUp(indexer, asked.FieldSelector)
+	if err != nil {
+		return err
 	}
 	out, n := reflect.MakeSlice(items.Type(), len(found), len(found)), 0
 	for _, object := range found {
@@ -97,6 +94,15 @@ func (c indexedCache) List(_ context.Context, list client.ObjectList, options ..
 	}
 	items.Set(out.Slice(0, n))
 	return nil
+}
+
+// lookUp finds everything, or what the index has under the one requirement of the selector.
+func lookUp(indexer toolscache.Indexer, selector fields.Selector) ([]any, error) {
+	if selector == nil {
+		return indexer.List(), nil
+	}
+	asked := selector.Requirements()[0]
+	return indexer.ByIndex(asked.Field, asked.Value)
 }
 
 const (

@@ -102,7 +102,7 @@ func durationBuckets() []float64 {
 // AllSeries lists every metric of the product: the gauges in the order of §4.2, then the counters and the histogram.
 func AllSeries() []Series {
 	var all []Series
-	for _, g := range gaugeSeries {
+	for _, g := range &gaugeSeries {
 		all = append(all, Series{g.name, GaugeSeries, []string{labelPool}, g.help})
 	}
 	return append(all,
@@ -138,7 +138,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			[]string{labelPool, labelPhase}),
 	}
 	collectors := make([]prometheus.Collector, 0, numGauges+3)
-	for i, g := range gaugeSeries {
+	for i, g := range &gaugeSeries {
 		m.gauges[i] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: g.name, Help: g.help}, []string{labelPool})
 		collectors = append(collectors, m.gauges[i])
 	}

@@ -86,12 +86,12 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 		return Pass{Wake: catchUp}, nil
 	}
 	np := &karpenterv1.NodePool{}
-	if err := r.Reader.Cache.Get(ctx, client.ObjectKey{Name: name}, np); err != nil {
-		if !apierrors.IsNotFound(err) {
-			return Pass{}, fmt.Errorf("NodePool %s cannot be read: %w", name, err)
-		}
+	switch err := r.Reader.Cache.Get(ctx, client.ObjectKey{Name: name}, np); {
+	case apierrors.IsNotFound(err):
 		r.Announcer.Forget(name)
 		return Pass{}, r.Sweep.Abandoned(ctx, name)
+	case err != nil:
+		return Pass{}, fmt.Errorf("NodePool %s cannot be read: %w", name, err)
 	}
 	s, err := r.Reader.Snapshot(ctx, np, now)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *Reconciler) decide(ctx context.Context, s rotation.Snapshot) (Pass, err
 	plan, err := r.Machine.Plan(decision, s)
 	if err != nil {
 		r.Announcer.Trouble(ctx, s.Pool.Object, effects.ReasonPlaceholderInvalid, err.Error())
-		return pass, nil
+		return pass, nil //nolint:nilerr // a person is told; readyTimeout and every other row go on
 	}
 	err = r.Machine.Fire(ctx, decision, func(ctx context.Context) error {
 		pass.Writes, err = r.Applier.Apply(ctx, s.Pool.Name, plan.Actions())

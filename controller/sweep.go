@@ -32,7 +32,7 @@ func (w *Sweep) Everything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.remove(ctx, inventory.Leftovers())
+	_ = w.remove(ctx, inventory.Leftovers()) // logged item by item
 	return nil
 }
 

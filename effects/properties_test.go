@@ -30,7 +30,7 @@ func everywhere(t *testing.T, check func(t rapid.TB, e effects.Effect, s rotatio
 	t.Run("anything", rapid.MakeCheck(func(t *rapid.T) { all(t, fleet.Snapshots().Draw(t, "snapshot")) }))
 }
 
-// Every effect says what must be true: where it is, nothing is written (issue 2). Announcements may repeat.
+// Every effect says what must be true: where it is, nothing is written. Announcements may repeat.
 func TestEffectsAskForNoWriteTheSecondTime(t *testing.T) {
 	everywhere(t, func(t rapid.TB, e effects.Effect, s rotation.Snapshot) {
 		once, _, err := e.Apply(s)

@@ -144,7 +144,7 @@ func forcefulFallback(s rotation.Snapshot) machine.Verdict {
 	}
 	claim, ok := s.Claim(s.Selection.Candidate)
 	if !ok {
-		return machine.No("there is no candidate")
+		return machine.No("there is no candidate").ChangingAt(s.Selection.Next)
 	}
 	deadline, expires := claim.Deadline()
 	if !expires {

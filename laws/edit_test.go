@@ -120,7 +120,10 @@ func putting(id, key, entry, before string) edit {
 
 // lineOf is the line of a key of a row, and the line of the row itself where it lacks the key.
 func lineOf(text, id, key string) int {
-	line := func(part string) int { return strings.Count(text[:strings.Index(text, part)], "\n") + 1 }
+	line := func(part string) int {
+		before, _, _ := strings.Cut(text, part)
+		return strings.Count(before, "\n") + 1
+	}
 	if id == "" {
 		return line(key + ":")
 	}

@@ -20,16 +20,16 @@ func Induced(s Snapshot) (claim Claim, found bool, reason string) {
 	if !exists {
 		return Claim{}, false, fmt.Sprintf("NodeClaim %s does not exist, so nothing tells what was launched for it", s.SubjectName())
 	}
-	c, recorded := s.Claim(subject.Annotations[KeySurgeClaim])
-	if recorded && !c.Deleting() {
-		return c, true, fmt.Sprintf("NodeClaim %s records %s as its surge claim", subject.Name, c.Name)
+	recorded, exists := s.Claim(subject.Annotations[KeySurgeClaim])
+	if exists && !recorded.Deleting() {
+		return recorded, true, fmt.Sprintf("NodeClaim %s records %s as its surge claim", subject.Name, recorded.Name)
 	}
 	if name, bound := SurgeClaim(s); bound {
 		c, _ := s.Claim(name)
 		return c, true, fmt.Sprintf("the placeholder of NodeClaim %s is bound to the Node of NodeClaim %s", subject.Name, name)
 	}
-	if recorded {
-		return Claim{}, false, fmt.Sprintf("NodeClaim %s, the surge claim that NodeClaim %s records, is already being deleted", c.Name, subject.Name)
+	if exists {
+		return Claim{}, false, fmt.Sprintf("NodeClaim %s, the surge claim that NodeClaim %s records, is already being deleted", recorded.Name, subject.Name)
 	}
 	return s.launchedUnbound(subject)
 }

@@ -3,6 +3,8 @@
 package rotation_test
 
 import (
+	"errors"
+
 	"testing"
 	"time"
 
@@ -46,8 +48,8 @@ var _ = DescribeTable("A value outside the contract is an error that a person ca
 		_, err := rotation.State(s)
 		Expect(err).To(MatchError(message))
 		var unknown *rotation.UnknownValueError
-		Expect(err).To(BeAssignableToTypeOf(unknown))
-		Expect(err).To(HaveValue(Equal(expected)))
+		Expect(errors.As(err, &unknown)).To(BeTrue())
+		Expect(*unknown).To(Equal(expected))
 	},
 	Entry("of the claim's state", APool(AClaim("old", InState("Pending")), Anchored("old")),
 		rotation.UnknownValueError{Kind: "NodeClaim", Name: "old", Key: rotation.KeyState, Value: "Pending", Allowed: "pending, draining, failed or expired"},

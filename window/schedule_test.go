@@ -222,7 +222,8 @@ func TestOccurrencesStopWhenToldTo(t *testing.T) {
 	now := at(t, "2026-01-07T01:00:00Z")
 	seen := 0
 	for range schedule(t, entry("UTC daily 00:00-02:00")).Occurrences(now, now.Add(Horizon)) {
-		if seen++; seen == 3 {
+		seen++
+		if seen == 3 {
 			break
 		}
 	}

@@ -45,7 +45,7 @@ func anySnapshot(t *rapid.T) rotation.Snapshot {
 	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"old", "new", "other"}), rapid.ID[string]).Draw(t, "claims") {
 		facts = append(facts, anyClaim(t, name)...)
 	}
-	facts = append(facts, maybe(t, "placeholder", anyPlaceholder(t), anyPlaceholder(t))...)
+	facts = append(facts, maybe(t, "placeholder", anyPlaceholder(t))...)
 	return APool(facts...)
 }
 

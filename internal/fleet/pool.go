@@ -56,7 +56,7 @@ func APool(facts ...Fact) rotation.Snapshot {
 	return s.Observe()
 }
 
-// LookedAt is the same pool, looked at at another instant.
+// LookedAt is the same pool, seen at another instant.
 func LookedAt(s rotation.Snapshot, now time.Time) rotation.Snapshot {
 	s.Now = now
 	return s.Observe()
