@@ -134,19 +134,21 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 			Expect(w.node("old").Annotations).To(BeEmpty())
 		})
 
-		It("is refused when an operator protects in between; the protection stays the operator's to the end (§3.4)", func() {
-			justBefore(holding, func() {
-				change(w, &corev1.Node{}, "old", func(n *corev1.Node) {
-					n.Annotations = map[string]string{rotation.KeyDoNotDisrupt: "true"}
-				})
-			})
+		DescribeTable("is refused when an operator protects in between; the protection stays the operator's to the end (§3.4)", func(before, after map[string]string) {
+			annotate := func(annotations map[string]string) {
+				change(w, &corev1.Node{}, "old", func(n *corev1.Node) { n.Annotations = annotations })
+			}
+			annotate(before)
+			justBefore(holding, func() { annotate(after) })
 			Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
 			w.pass("api")
 			w.clock.Step(16 * time.Minute)
 			w.pass("api")
 			Expect(w.claim("old").Annotations).To(HaveKeyWithValue(rotation.KeyState, rotation.StateFailed))
-			Expect(w.node("old").Annotations).To(Equal(map[string]string{rotation.KeyDoNotDisrupt: "true"}))
-		})
+			Expect(w.node("old").Annotations).To(Equal(after))
+		},
+			Entry("on a node without annotations", nil, map[string]string{rotation.KeyDoNotDisrupt: "true"}),
+			Entry("on a node that has some", map[string]string{"theirs": "1"}, map[string]string{"theirs": "1", rotation.KeyDoNotDisrupt: "true"}))
 
 		It("goes through while the kubelet reports and others annotate", func() {
 			change(w, &corev1.Node{}, "old", func(n *corev1.Node) { n.Annotations = map[string]string{"theirs": "1"} })

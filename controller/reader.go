@@ -17,11 +17,13 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-// Reader makes Snapshots from the cache. It never asks the API server.
+// Reader makes Snapshots from the cache. It never asks the API server. Safe for concurrent use.
 type Reader struct {
 	Cache    client.Reader
 	Policies *Policies
 	Settings rotation.Settings
+
+	translations translations
 }
 
 // Snapshot reads everything that the rotation of the pool depends on, at one now. Pods are read only of the nodes that
@@ -61,11 +63,7 @@ func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, err
 		byName[i] = &list.Items[i]
 	}
 	slices.SortFunc(byName, func(a, b *karpenterv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
-	claims := make([]rotation.Claim, len(byName))
-	for i, nc := range byName {
-		claims[i] = claimOf(nc)
-	}
-	return claims, nil
+	return r.translations.of(pool, byName), nil
 }
 
 // nodes lists the pool's Nodes and any other that the anchored rotation has marked.

@@ -89,6 +89,7 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 	switch err := r.Reader.Cache.Get(ctx, client.ObjectKey{Name: name}, np); {
 	case apierrors.IsNotFound(err):
 		r.Announcer.Forget(name)
+		r.Reader.translations.forget(name)
 		return Pass{}, r.Sweep.Abandoned(ctx, name)
 	case err != nil:
 		return Pass{}, fmt.Errorf("NodePool %s cannot be read: %w", name, err)

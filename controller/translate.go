@@ -3,6 +3,8 @@
 package controller
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,6 +63,43 @@ func claimOf(nc *karpenterv1.NodeClaim) rotation.Claim {
 		}
 	}
 	return claim
+}
+
+// translations remembers the claims of each pool as they were last translated: on most passes over a large pool none has
+// changed since. A Snapshot is a value, so that several may share them. Safe for concurrent use.
+type translations struct {
+	mu    sync.Mutex
+	pools map[string][]rotation.Claim
+}
+
+// of translates the claims of the pool, in the order given.
+func (t *translations) of(pool string, claims []*karpenterv1.NodeClaim) []rotation.Claim {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := t.pools[pool]; slices.EqualFunc(claims, known, translated) {
+		return known
+	}
+	out := make([]rotation.Claim, len(claims))
+	for i, nc := range claims {
+		out[i] = claimOf(nc)
+	}
+	if t.pools == nil {
+		t.pools = map[string][]rotation.Claim{}
+	}
+	t.pools[pool] = out
+	return out
+}
+
+// forget drops what is remembered of a pool that is gone.
+func (t *translations) forget(pool string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.pools, pool)
+}
+
+// translated tells whether claim is what nc is now.
+func translated(nc *karpenterv1.NodeClaim, claim rotation.Claim) bool {
+	return nc.UID == claim.UID && nc.ResourceVersion == claim.ResourceVersion
 }
 
 func objectOf(o metav1.Object) rotation.Object {

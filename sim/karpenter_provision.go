@@ -32,7 +32,7 @@ func (w *World) provision() {
 	}
 	hosts := map[string][]*host{}
 	for _, pod := range pods {
-		wish := wishOf(pod)
+		wish := w.wishOf(pod)
 		if w.planned(&wish, hosts) {
 			continue
 		}

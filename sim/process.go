@@ -60,6 +60,8 @@ type turn struct {
 	asleep bool
 	base   time.Time
 	step   time.Duration
+	// subject is true where the pass had a claim to look at more closely, and so at Pods.
+	subject bool
 }
 
 // StartController starts the controller: its cache fills, it becomes the leader, sweeps, and looks at every pool.
@@ -245,6 +247,7 @@ func (p *process) requeue(pool string, t *turn, result ctrl.Result, err error) {
 		if far := p.sleeps(result.RequeueAfter); far.After(at) {
 			at = far
 			t.asleep, t.base, t.step = true, now, result.RequeueAfter
+			t.subject = p.last.Snapshot.SubjectName() != ""
 		}
 	}
 	p.again(pool, at)
@@ -282,7 +285,9 @@ func (p *process) disturb(c cluster.Change) {
 		pod, _ := c.Object().(*corev1.Pod)
 		if pod.Spec.NodeName != "" {
 			if node := p.cache.Node(pod.Spec.NodeName); node != nil {
-				p.rouse(node.Labels[rotation.LabelNodePool])
+				if pool := node.Labels[rotation.LabelNodePool]; p.turnOf(pool).subject {
+					p.rouse(pool)
+				}
 			}
 		}
 		if before, was := c.Before.(*corev1.Pod); pod.Spec.NodeName == "" || (was && before.Spec.NodeName == "") {

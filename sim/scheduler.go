@@ -39,7 +39,7 @@ func (w *World) schedule() {
 
 // place finds the node for a Pod; nil when none will do.
 func (w *World) place(pod *corev1.Pod) *corev1.Node {
-	wish := wishOf(pod)
+	wish := w.wishOf(pod)
 	var best *corev1.Node
 	var bestScore, bestRoom int64
 	for _, node := range w.nodesFor(pod) {
@@ -111,7 +111,7 @@ func (w *World) preempt(pod *corev1.Pod) bool {
 	if nominated := w.Node(pod.Status.NominatedNodeName); nominated != nil && w.leaving(nominated, pod) {
 		return true
 	}
-	wish := wishOf(pod)
+	wish := w.wishOf(pod)
 	var chosen *corev1.Node
 	var victims []*corev1.Pod
 	for _, node := range w.nodesFor(pod) {
@@ -157,17 +157,38 @@ func (w *World) victims(node *corev1.Node, pod *corev1.Pod, requests amounts) []
 
 // wish is what a Pod asks of its node.
 type wish struct {
-	pod       *corev1.Pod
-	requests  amounts
+	pod      *corev1.Pod
+	requests amounts
+	affinity *affinity
+}
+
+// affinity is a Pod's node affinity, made ready for matching. Copies of a Pod share it, and Pods of one template too.
+type affinity struct {
 	required  nodeaffinity.RequiredNodeAffinity
 	preferred *nodeaffinity.PreferredSchedulingTerms
 }
 
-func wishOf(pod *corev1.Pod) wish {
-	wish := wish{pod: pod, requests: requestsOf(pod), required: nodeaffinity.GetRequiredNodeAffinity(pod)}
-	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-		wish.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+// mostAffinities is how many are kept ready; beyond that they are made anew.
+const mostAffinities = 256
+
+func (w *World) wishOf(pod *corev1.Pod) wish {
+	wish := wish{pod: pod, requests: requestsOf(pod)}
+	stated := pod.Spec.Affinity
+	if stated == nil || stated.NodeAffinity == nil {
+		return wish
 	}
+	known, made := w.affinities[stated]
+	if !made {
+		known = &affinity{required: nodeaffinity.NewRequiredNodeAffinity(nil, stated)}
+		if preferred := stated.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution; len(preferred) > 0 {
+			known.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(preferred)
+		}
+		if len(w.affinities) >= mostAffinities || w.affinities == nil {
+			w.affinities = map[*corev1.Affinity]*affinity{}
+		}
+		w.affinities[stated] = known
+	}
+	wish.affinity = known
 	return wish
 }
 
@@ -176,7 +197,15 @@ func (w *wish) admits(node *corev1.Node) bool {
 	if node.Spec.Unschedulable || !w.toleratesAll(node.Spec.Taints) {
 		return false
 	}
-	matches, err := w.required.Match(node)
+	for key, value := range w.pod.Spec.NodeSelector {
+		if node.Labels[key] != value {
+			return false
+		}
+	}
+	if w.affinity == nil {
+		return true
+	}
+	matches, err := w.affinity.required.Match(node)
 	return err == nil && matches
 }
 
@@ -191,10 +220,10 @@ func (w *wish) toleratesAll(taints []corev1.Taint) bool {
 func keepsOut(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
 
 func (w *wish) score(node *corev1.Node) int64 {
-	if w.preferred == nil {
+	if w.affinity == nil || w.affinity.preferred == nil {
 		return 0
 	}
-	return w.preferred.Score(node)
+	return w.affinity.preferred.Score(node)
 }
 
 func priorityOf(pod *corev1.Pod) int32 {

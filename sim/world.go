@@ -53,6 +53,8 @@ type World struct {
 	queue     queue
 	control   *process
 	shortages shortages
+	// affinities are those of Pods that were looked at lately, ready for matching: a cache, no state.
+	affinities map[*corev1.Affinity]*affinity
 }
 
 // New is a world with these objects in it, its controller about to start. The error names an object that cannot be

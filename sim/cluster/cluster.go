@@ -126,9 +126,12 @@ func (c *Cluster) Remove(object client.Object) {
 	}
 }
 
-// put stores an object under the next resourceVersion.
+// put stores an object under the next resourceVersion. An empty map of annotations is none: JSON leaves it out.
 func (c *Cluster) put(kind Kind, before, after client.Object) {
 	c.version++
+	if len(after.GetAnnotations()) == 0 {
+		after.SetAnnotations(nil)
+	}
 	after.SetResourceVersion(strconv.FormatUint(c.version, 10))
 	c.tables[kind].set(KeyOf(after), before, after)
 	c.tell(Change{kind, before, after, c.version})

@@ -169,3 +169,21 @@ func sameSpec(a, b client.Object) bool {
 		return true
 	}
 }
+
+// blank is an empty object of the kind.
+func blank(kind Kind) client.Object {
+	switch kind {
+	case Policy:
+		return &v1alpha1.RotationPolicy{}
+	case NodePool:
+		return &karpenterv1.NodePool{}
+	case NodeClaim:
+		return &karpenterv1.NodeClaim{}
+	case Node:
+		return &corev1.Node{}
+	case Budget:
+		return &policyv1.PodDisruptionBudget{}
+	default:
+		return &corev1.Pod{}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
@@ -17,32 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"noderotation.io/noderotation/api/v1alpha1"
-
-	policyv1 "k8s.io/api/policy/v1"
-	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
-
-func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
-
-// blank is an empty object of the kind.
-func blank(kind Kind) client.Object {
-	switch kind {
-	case Policy:
-		return &v1alpha1.RotationPolicy{}
-	case NodePool:
-		return &karpenterv1.NodePool{}
-	case NodeClaim:
-		return &karpenterv1.NodeClaim{}
-	case Node:
-		return &corev1.Node{}
-	case Budget:
-		return &policyv1.PodDisruptionBudget{}
-	default:
-		return &corev1.Pod{}
-	}
-}
 
 // patch applies a JSON patch or a merge patch. Nearly all patches change annotations and the cordon only, and are
 // applied to the object itself; any other goes by way of JSON, as in the API server. Both ways give the same answers.
@@ -136,16 +110,13 @@ type draft struct {
 	unschedulable bool
 }
 
-// result is the changed object, or nil when it is as it was. The API server drops an empty map of annotations.
+// result is the changed object, or nil when it is as it was.
 func (d *draft) result() client.Object {
 	node, isNode := d.object.(*corev1.Node)
 	if maps.Equal(d.annotations, d.object.GetAnnotations()) && (!isNode || node.Spec.Unschedulable == d.unschedulable) {
 		return nil
 	}
 	next := shallow(d.object)
-	if len(d.annotations) == 0 {
-		d.annotations = nil
-	}
 	next.SetAnnotations(d.annotations)
 	if node, ok := next.(*corev1.Node); ok {
 		node.Spec.Unschedulable = d.unschedulable

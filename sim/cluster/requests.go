@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -124,7 +125,7 @@ func (c *Cluster) store(kind Kind, current, next client.Object) client.Object {
 	return next
 }
 
-// Precondition of a delete; what is nil is not asked.
+// precondition of a delete; what is nil is not asked.
 type precondition struct {
 	uid     *types.UID
 	version *string
@@ -155,7 +156,7 @@ func (c *Cluster) delete(kind Kind, key Key, on precondition, grace *int64) erro
 		return nil
 	}
 	next := shallow(current)
-	until := metav1.NewTime(c.now().Add(seconds(period)))
+	until := metav1.NewTime(c.now().Add(time.Duration(period) * time.Second))
 	next.SetDeletionTimestamp(&until)
 	next.SetDeletionGracePeriodSeconds(&period)
 	if next.GetGeneration() > 0 {

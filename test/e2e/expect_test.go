@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -48,6 +49,19 @@ func ExpectNeverMoreThan(recording record.Recording, f *fleet, n int) {
 func ExpectAllRotated(recording record.Recording, f *fleet) {
 	GinkgoHelper()
 	Expect(verdict.Rotated(recording, f.Pool.Name, f.Originals...)).To(BeEmpty(), "rotated")
+}
+
+// ExpectOneByOne holds that the originals of the fleet were replaced, one after the other, replacement first, with success and
+// within the budget, and that nothing is left of it.
+func ExpectOneByOne(recording record.Recording, f *fleet) {
+	GinkgoHelper()
+	ExpectSerial(recording, f)
+	ExpectMakeBeforeBreak(recording, f, len(f.Originals))
+	ExpectBudgetNeverViolated(recording, f)
+	ExpectAllRotated(recording, f)
+	ExpectEndings(recording, f, slices.Repeat([]verdict.Outcome{verdict.Success}, len(f.Originals))...)
+	ExpectNothingOfOursLeft(recording)
+	ExpectNobodyProtected(recording)
 }
 
 // ExpectNothingOfOursLeft holds that no marker, placeholder or anchor stands anywhere.

@@ -42,6 +42,8 @@ type fleet struct {
 	Workload cluster.Workload
 	// Originals are the NodeClaims that it stood on when the scenario began, by age.
 	Originals []string
+	// podsPerNode is how many Pods of the workload a Node holds.
+	podsPerNode int32
 }
 
 // fleetOf describes a fleet of n full nodes in one zone, with a Deployment that may miss one Pod.
@@ -51,13 +53,23 @@ func fleetOf(name string, n int32, changes ...func(*fleet)) *fleet {
 		Pool: cluster.Pool{
 			Name: name, Labels: map[string]string{labelFleet: name}, Zones: cluster.Zones()[:1], ExpireAfter: longLife,
 		},
-		Workload: cluster.Workload{Name: name, Pool: name, Replicas: n * podsPerNode, MaxUnavailable: &one},
+		Workload:    cluster.Workload{Name: name, Pool: name, Replicas: n * podsPerNode, MaxUnavailable: &one},
+		podsPerNode: podsPerNode,
 	}
 	for _, change := range changes {
 		change(f)
 	}
 	return f
 }
+
+// withLargePods has one Pod fill a Node of the fleet, so that a Node drains in one eviction.
+func withLargePods(f *fleet) {
+	f.Workload.Replicas /= f.podsPerNode
+	f.Workload.CPU, f.podsPerNode = "3", 1
+}
+
+// nodes is how many Nodes the fleet needs.
+func (f *fleet) nodes() int { return int((f.Workload.Replicas + f.podsPerNode - 1) / f.podsPerNode) }
 
 // stands makes the fleet and returns when every Pod of it runs.
 func (s *scenario) stands(ctx context.Context, f *fleet) {
@@ -66,7 +78,7 @@ func (s *scenario) stands(ctx context.Context, f *fleet) {
 	Expect(shared.ApplyPool(ctx, f.Pool)).To(Succeed())
 	Expect(shared.ApplyWorkload(ctx, f.Workload)).To(Succeed())
 	Expect(shared.WaitForWorkload(ctx, f.Workload)).To(Succeed())
-	nodes := int(f.Workload.Replicas+podsPerNode-1) / podsPerNode
+	nodes := f.nodes()
 	Expect(shared.WaitForNodes(ctx, f.Pool.Name, nodes)).To(Succeed())
 	s.await(ctx, fmt.Sprintf("fleet %s stands on %d ready claims", f.Pool.Name, nodes), func(world record.World) bool {
 		return len(world.ClaimsOf(f.Pool.Name)) == nodes && len(readyNodes(world, f.Pool.Name)) == nodes
@@ -120,25 +132,48 @@ func freeze(ctx context.Context, pool string) {
 	annotatePool(ctx, pool, map[string]string{rotation.KeyFreeze: rotation.FormatStamp(time.Now().Add(time.Hour))})
 }
 
-// rotatesOnce waits until every original of the fleet has been rotated, and has the pool frozen while the last of them
-// drains, so that the new nodes, which are due as soon as they stand, are left alone.
-func (s *scenario) rotatesOnce(ctx context.Context, f *fleet) {
+// thaw takes a freeze away.
+func thaw(ctx context.Context, pool string) {
 	GinkgoHelper()
-	s.lastOneDrains(ctx, f)
-	freeze(ctx, f.Pool.Name)
-	s.settles(ctx, f)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, rotation.KeyFreeze)
+	_, err := shared.Dynamic().Resource(nodePools).Patch(ctx, pool, types.MergePatchType, patch, metav1.PatchOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// rotatesOnce waits until every original of the fleets has been rotated, and has each pool frozen while its last one
+// drains, so that the new nodes, which are due as soon as they stand, are left alone.
+func (s *scenario) rotatesOnce(ctx context.Context, fleets ...*fleet) {
+	GinkgoHelper()
+	for left := slices.Clone(fleets); len(left) > 0; {
+		var ripe *fleet
+		s.await(ctx, "the last original node of one of the fleets drains", func(world record.World) bool {
+			for _, f := range left {
+				if f.lastOneDrains(world) {
+					ripe = f
+				}
+			}
+			return ripe != nil
+		})
+		freeze(ctx, ripe.Pool.Name)
+		left = slices.DeleteFunc(left, func(f *fleet) bool { return f == ripe })
+	}
+	for _, f := range fleets {
+		s.settles(ctx, f)
+	}
 }
 
 func (s *scenario) lastOneDrains(ctx context.Context, f *fleet) {
 	GinkgoHelper()
-	s.await(ctx, "the last original node of "+f.Pool.Name+" drains", func(world record.World) bool {
-		for _, name := range f.Originals {
-			if claim := world.Claims[name]; claim != nil && claim.DeletionTimestamp == nil {
-				return false
-			}
+	s.await(ctx, "the last original node of "+f.Pool.Name+" drains", f.lastOneDrains)
+}
+
+func (f *fleet) lastOneDrains(world record.World) bool {
+	for _, name := range f.Originals {
+		if claim := world.Claims[name]; claim != nil && claim.DeletionTimestamp == nil {
+			return false
 		}
-		return true
-	})
+	}
+	return true
 }
 
 // settles waits until no original is left, no rotation is anchored, and every Pod runs.

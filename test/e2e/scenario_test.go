@@ -135,11 +135,24 @@ func (s *scenario) clear(ctx context.Context) {
 // recording is complete up to now.
 func (s *scenario) recording(ctx context.Context) record.Recording {
 	GinkgoHelper()
-	fence, err := s.recorder.Fence(ctx)
-	Expect(err).NotTo(HaveOccurred())
+	return s.since(ctx, 0)
+}
+
+// since is the recording after a revision, complete up to now.
+func (s *scenario) since(ctx context.Context, from record.Revision) record.Recording {
+	GinkgoHelper()
+	upTo := s.fence(ctx)
 	recording, err := s.recorder.Recording()
 	Expect(err).NotTo(HaveOccurred())
-	return recording.Between(0, fence)
+	return recording.Between(from, upTo)
+}
+
+// fence is a revision that everything recorded from now on lies after.
+func (s *scenario) fence(ctx context.Context) record.Revision {
+	GinkgoHelper()
+	fence, err := s.recorder.Fence(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return fence
 }
 
 // await waits until something is so, in the world as recorded. It does not go on waiting once the controller has ended

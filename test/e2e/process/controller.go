@@ -50,6 +50,14 @@ type Options struct {
 	Flags          []string // further ones
 }
 
+func (o Options) arguments(probe, metrics string) []string {
+	return append([]string{
+		"controller", "--kubeconfig=" + o.Kubeconfig, "--namespace=" + o.Namespace,
+		"--health-probe-bind-address=" + probe, "--metrics-bind-address=" + metrics,
+		fmt.Sprintf("--leader-elect=%t", o.LeaderElection),
+	}, o.Flags...)
+}
+
 // Controller is one running process.
 type Controller struct {
 	command *exec.Cmd
@@ -71,13 +79,8 @@ func Start(ctx context.Context, options Options) (*Controller, error) {
 		return nil, fmt.Errorf("no log file for the controller: %w", err)
 	}
 	defer func() { _ = output.Close() }() // the child has its own copy
-	arguments := []string{
-		"controller", "--kubeconfig=" + options.Kubeconfig, "--namespace=" + options.Namespace,
-		"--health-probe-bind-address=" + ports[0], "--metrics-bind-address=" + ports[1],
-		fmt.Sprintf("--leader-elect=%t", options.LeaderElection),
-	}
 	c := &Controller{
-		command: exec.Command(options.Binary, append(arguments, options.Flags...)...),
+		command: exec.Command(options.Binary, options.arguments(ports[0], ports[1])...),
 		probe:   ports[0], metrics: ports[1], ended: make(chan struct{}),
 	}
 	c.command.Stdout, c.command.Stderr = output, output

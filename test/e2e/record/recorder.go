@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,7 +57,7 @@ func Start(ctx context.Context, client dynamic.Interface) (*Recorder, error) {
 		}
 		for _, object := range objects {
 			r.now.set(object)
-			r.latest[object.GetUID()] = revisionOf(object)
+			r.latest[object.GetUID()] = RevisionOf(object)
 		}
 		begun[i] = list.GetResourceVersion()
 		revision, err := parseRevision(begun[i])
@@ -141,7 +142,7 @@ func (r *Recorder) record(kind kind, event watch.Event) (version string, err err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, r.now.apply(Event{Revision: revision, Change: event.Type, After: object}))
+	r.events = append(r.events, r.now.apply(Event{Revision: revision, At: time.Now(), Change: event.Type, After: object}))
 	r.latest[object.GetUID()] = revision
 	r.announce()
 	return version, nil
@@ -227,12 +228,12 @@ func (r *Recorder) hasReached(kind kind, listed []Object, revision Revision) boo
 	present := map[types.UID]bool{}
 	for _, object := range listed {
 		present[object.GetUID()] = true
-		if r.latest[object.GetUID()] < revisionOf(object) {
+		if r.latest[object.GetUID()] < RevisionOf(object) {
 			return false
 		}
 	}
 	for _, object := range kind.of(r.now) {
-		if !present[object.GetUID()] && revisionOf(object) <= revision {
+		if !present[object.GetUID()] && RevisionOf(object) <= revision {
 			return false // it is gone, and its deletion is still on its way to us
 		}
 	}
@@ -251,7 +252,8 @@ func (r *Recorder) Recording() (Recording, error) {
 	return whole.Between(r.from, Revision(^uint64(0)>>1)), nil
 }
 
-func revisionOf(object Object) Revision {
+// RevisionOf is the revision of the write that made the object what it is.
+func RevisionOf(object Object) Revision {
 	revision, _ := parseRevision(object.GetResourceVersion())
 	return revision
 }

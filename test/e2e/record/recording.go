@@ -5,6 +5,7 @@ package record
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +25,7 @@ type Revision uint64
 // Event is one write: an object came, changed or went.
 type Event struct {
 	Revision Revision
+	At       time.Time       // when the recorder saw it, a moment after the write
 	Change   watch.EventType // Added, Modified or Deleted
 	Before   Object          // nil for Added
 	After    Object          // nil for Deleted

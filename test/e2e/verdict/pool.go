@@ -19,10 +19,7 @@ import (
 func Serial(recording record.Recording, pool string) []string {
 	var found breaches
 	recording.Replay(func(event record.Event, world record.World) {
-		anchor := ""
-		if np := world.Pools[pool]; np != nil {
-			anchor = np.Annotations[rotation.KeyActiveRotation]
-		}
+		anchor := anchorOf(world, pool)
 		var leaving []string
 		for _, claim := range world.ClaimsOf(pool) {
 			state := claim.Annotations[rotation.KeyState]
@@ -41,6 +38,22 @@ func Serial(recording record.Recording, pool string) []string {
 		}
 	})
 	return found
+}
+
+// SideBySide tells whether there was an instant at which both pools were in a rotation (§3.3).
+func SideBySide(recording record.Recording, one, other string) bool {
+	met := false
+	recording.Replay(func(_ record.Event, world record.World) {
+		met = met || anchorOf(world, one) != "" && anchorOf(world, other) != ""
+	})
+	return met
+}
+
+func anchorOf(world record.World, pool string) string {
+	if np := world.Pools[pool]; np != nil {
+		return np.Annotations[rotation.KeyActiveRotation]
+	}
+	return ""
 }
 
 // NeverMoreThan: the pool has at most this many nodes, and as many claims, at any instant (§3.3: N + 1).
@@ -143,21 +156,13 @@ func lackingRoom(world record.World, claim *karpenterv1.NodeClaim, placeholder *
 func Rotated(recording record.Recording, pool string, claims ...string) []string {
 	var found breaches
 	anchored := map[string]int{}
+	for _, attempt := range Attempts(recording, pool) {
+		anchored[attempt.Claim]++
+	}
 	last := record.Revision(0)
-	recording.Replay(func(event record.Event, _ record.World) {
-		last = event.Revision
-		after, isPool := event.After.(*karpenterv1.NodePool)
-		if !isPool || after.Name != pool {
-			return
-		}
-		before := ""
-		if event.Before != nil {
-			before = event.Before.GetAnnotations()[rotation.KeyActiveRotation]
-		}
-		if anchor := after.Annotations[rotation.KeyActiveRotation]; anchor != "" && anchor != before {
-			anchored[anchor]++
-		}
-	})
+	if events := recording.Events(); len(events) > 0 {
+		last = events[len(events)-1].Revision
+	}
 	end := recording.End()
 	for _, claim := range claims {
 		if anchored[claim] != 1 {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/test/cluster"
+	"noderotation.io/noderotation/test/e2e/process"
+	"noderotation.io/noderotation/test/e2e/record"
+	"noderotation.io/noderotation/test/e2e/verdict"
+)
+
+var _ = Describe("A pool that loses what governs it", func() {
+	It("has a pending rotation taken back, an operator's marks left alone, and is rotated once a policy is back (§3.4, §3.8, §5.4)",
+		func(ctx SpecContext) {
+			s, f := begin(ctx), fleetOf("orphan", 1)
+			s.stands(ctx, f)
+			old := f.Originals[0]
+			oldNode := s.nodeOf(ctx, old)
+			patchNode(ctx, oldNode, `{"spec":{"unschedulable":true}}`)
+			s.controllerRuns(ctx)
+			s.governs(ctx, policyFor("orphan"))
+
+			// An operator's freeze holds the rotation while it is pending, and the new node is given a protection.
+			s.await(ctx, "the rotation is pending", f.hasPlaceholder)
+			freeze(ctx, f.Pool.Name)
+			var newNode string
+			s.await(ctx, "the placeholder runs on the new node", func(world record.World) bool {
+				placeholder := placeholderFor(world, old)
+				if placeholder == nil || placeholder.Status.Phase != corev1.PodRunning {
+					return false
+				}
+				newNode = placeholder.Spec.NodeName
+				return true
+			})
+			patchNode(ctx, newNode, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}`)
+			deletePolicy(ctx, "orphan")
+			s.await(ctx, "the rotation is taken back", f.atRest)
+			told(ctx, "GovernanceLost", f.Pool.Name)
+
+			taken := s.fence(ctx)
+			recording := s.recording(ctx)
+			Expect(verdict.Outcomes(verdict.Attempts(recording, f.Pool.Name))).To(Equal([]verdict.Outcome{verdict.TakenBack}))
+			ExpectNothingOfOursLeft(recording)
+			protected, cordoned := verdict.Protected(recording.End())
+			Expect(protected).To(Equal([]string{newNode}), "Nodes protected by the operator")
+			Expect(cordoned).To(Equal([]string{oldNode}), "Nodes cordoned by the operator")
+			Expect(recording.End().Claims[old].DeletionTimestamp).To(BeNil())
+
+			thaw(ctx, f.Pool.Name)
+			s.governs(ctx, policyFor("orphan"))
+			s.settles(ctx, f)
+
+			recording = s.since(ctx, taken)
+			ExpectSerial(recording, f)
+			ExpectMakeBeforeBreak(recording, f, 1)
+			ExpectAllRotated(recording, f)
+			ExpectEndings(recording, f, verdict.Success)
+			ExpectBudgetNeverViolated(s.recording(ctx), f)
+			ExpectNeverMoreThan(s.recording(ctx), f, 2)
+			ExpectNothingOfOursLeft(recording)
+			protected, cordoned = verdict.Protected(recording.End())
+			Expect(protected).To(Equal([]string{newNode}), "Nodes protected by the operator")
+			Expect(cordoned).To(BeEmpty())
+			s.ExpectTransitions(f, "start", "pending-governance-lost", "start", "drain", "drained")
+		}, SpecTimeout(patience))
+
+	It("is not rotated while two policies tie for it, and says so (§5.4)", func(ctx SpecContext) {
+		s, f := begin(ctx), fleetOf("torn", 1)
+		s.stands(ctx, f)
+		rival := policyFor("torn")
+		rival.Name = "torn-as-well"
+		s.governs(ctx, policyFor("torn"))
+		s.governs(ctx, rival)
+		s.controllerRuns(ctx)
+		Expect(told(ctx, "PolicyConflict", f.Pool.Name).Note).To(ContainSubstring("torn and torn-as-well"))
+
+		Expect(verdict.Attempts(s.recording(ctx), f.Pool.Name)).To(BeEmpty(), "rotations under a tie")
+		succeeded, rejected := s.writes()
+		Expect(succeeded).To(BeEmpty())
+		Expect(rejected).To(BeEmpty())
+
+		deletePolicy(ctx, rival.Name)
+		s.rotatesOnce(ctx, f)
+		ExpectOneByOne(s.recording(ctx), f)
+	}, SpecTimeout(patience))
+
+	It("and goes away itself in mid-rotation leaves nothing of ours (§3.8)", func(ctx SpecContext) {
+		const slow = "slow-to-register"
+		Expect(shared.ApplyNodeClass(ctx, cluster.NodeClass{Name: slow})).To(Succeed())
+		s, f := begin(ctx), fleetOf("doomed", 1, func(f *fleet) { f.Pool.NodeClass = slow })
+		s.stands(ctx, f)
+		Expect(shared.ApplyNodeClass(ctx, cluster.NodeClass{Name: slow, RegistrationDelay: 20 * time.Second})).To(Succeed())
+		s.controllerRuns(ctx)
+		s.governs(ctx, policyFor("doomed"))
+		s.await(ctx, "the rotation is pending", f.hasPlaceholder)
+
+		Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Pool.Name, metav1.DeleteOptions{})).To(Succeed())
+		s.await(ctx, "pool, claims and nodes are gone", func(world record.World) bool {
+			return world.Pools[f.Pool.Name] == nil && len(world.ClaimsOf(f.Pool.Name)) == 0 && len(world.NodesOf(f.Pool.Name)) == 0 &&
+				!f.hasPlaceholder(world)
+		})
+
+		recording := s.recording(ctx)
+		ExpectNothingOfOursLeft(recording)
+		ExpectNeverMoreThan(recording, f, 2)
+		writes := s.proxy.Writes()
+		Expect(writes[len(writes)-1]).To(Satisfy(func(last process.Write) bool { return last.Verb != "create" }), "the last write of all")
+		Expect(wordsOf(writes)).To(ContainElement("delete pods"), "the placeholder is removed by us")
+	}, SpecTimeout(patience))
+})
+
+// hasPlaceholder tells whether a placeholder stands for one of the originals.
+func (f *fleet) hasPlaceholder(world record.World) bool {
+	for _, name := range f.Originals {
+		if placeholderFor(world, name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func placeholderFor(world record.World, claim string) *corev1.Pod {
+	for _, pod := range world.Pods {
+		if pod.Annotations[rotation.KeySurgeFor] == claim {
+			return pod
+		}
+	}
+	return nil
+}
+
+// atRest tells whether the pool has no rotation.
+func (f *fleet) atRest(world record.World) bool {
+	pool := world.Pools[f.Pool.Name]
+	return pool != nil && pool.Annotations[rotation.KeyActiveRotation] == ""
+}
+
+// nodeOf is the Node of a NodeClaim.
+func (s *scenario) nodeOf(ctx context.Context, claim string) string {
+	GinkgoHelper()
+	var node string
+	s.await(ctx, "NodeClaim "+claim+" has a Node", func(world record.World) bool {
+		if found := world.Claims[claim]; found != nil {
+			node = found.Status.NodeName
+		}
+		return node != ""
+	})
+	return node
+}
+
+// patchNode changes a Node as an operator would.
+func patchNode(ctx context.Context, name, patch string) {
+	GinkgoHelper()
+	_, err := shared.Client().CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
