@@ -100,7 +100,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	own := NewOwnWrites()
 	applier := &Applier{Client: mgr.GetClient(), Own: own, Teller: announcer, Clock: o.Clock, Term: o.RenewDeadline}
 	policies := NewPolicies(mgr.GetCache())
-	sweep := &Sweep{Cache: mgr.GetCache(), Applier: applier, Clock: o.Clock, Settings: o.Settings}
+	sweep := &Sweep{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Applier: applier, Clock: o.Clock, Settings: o.Settings}
 	reconciler := &Reconciler{
 		Reader:  &Reader{Cache: mgr.GetCache(), Policies: policies, Settings: o.Settings},
 		Machine: o.Machine, Applier: applier, Own: own, Announcer: announcer,

@@ -28,6 +28,9 @@ func Preflight(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("preflight: the API server cannot be addressed: %w", err)
 	}
+	if _, err := served.ServerVersion(); err != nil {
+		return fmt.Errorf("preflight: the API server at %s does not answer; check the kubeconfig or the Pod's service account: %w", config.Host, err)
+	}
 	scheme, err := NewScheme()
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func readable(ctx context.Context, reader client.Client, resource string, list c
 	case err == nil || apierrors.IsNotFound(err) || isNoMatch(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("preflight: RBAC does not let this service account list %s; grant get, list and watch: %w", resource, err)
+		return fmt.Errorf("preflight: RBAC does not let this service account list %s; grant list and watch: %w", resource, err)
 	default:
 		return fmt.Errorf("preflight: %s cannot be listed: %w", resource, err)
 	}

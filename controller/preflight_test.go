@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
 	"noderotation.io/noderotation/controller"
@@ -24,6 +25,8 @@ func (c aCluster) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	answer.Header().Set("Content-Type", "application/json")
 	body, served := c[request.URL.Path]
 	switch {
+	case request.URL.Path == "/version":
+		body = version.Info{Major: "1", Minor: "37"}
 	case request.URL.Path == "/api":
 		body = metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}}
 	case request.URL.Path == "/apis":
@@ -120,7 +123,7 @@ var _ = Describe("The preflight (§5.1)", func() {
 			"the cluster does not serve noderotation.io/v1alpha1: install the CRD of RotationPolicy"),
 		Entry("the right to list", func(c aCluster) {
 			c[karpenterAPI+"/nodepools"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "nodepools.karpenter.sh is forbidden: User cannot list")
-		}, "RBAC does not let this service account list nodepools.karpenter.sh; grant get, list and watch: nodepools.karpenter.sh is forbidden"),
+		}, "RBAC does not let this service account list nodepools.karpenter.sh; grant list and watch: nodepools.karpenter.sh is forbidden"),
 		Entry("an API server that works", func(c aCluster) {
 			c[karpenterAPI+"/nodeclaims"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcd is away")
 		}, "nodeclaims.karpenter.sh cannot be listed: etcd is away"),

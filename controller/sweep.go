@@ -19,7 +19,11 @@ import (
 // Sweep removes what no anchor references: once, before the first pass of a process that leads (§5.3 startup sweep), and
 // for a NodePool that went away with its anchor (§3.8).
 type Sweep struct {
-	Cache    client.Reader
+	Cache client.Reader
+	// Live asks the API server. Only the NodePools are read through it, after everything else: whatever a cached claim,
+	// Node or Pod says of a rotation was written after its anchor, which the answer then shows. A cache of NodePools that
+	// lags behind would have the sweep take a rotation in flight for a leftover.
+	Live     client.Reader
 	Applier  *Applier
 	Clock    clock.PassiveClock
 	Settings rotation.Settings
@@ -78,13 +82,15 @@ func (w *Sweep) inventory(ctx context.Context) (effects.Inventory, error) {
 		pods   corev1.PodList
 	)
 	for _, list := range []struct {
+		from    client.Reader
 		of      client.ObjectList
 		options []client.ListOption
 	}{
-		{&pools, nil}, {&claims, nil}, {&nodes, nil},
-		{&pods, []client.ListOption{client.InNamespace(w.Settings.Namespace)}},
+		{w.Cache, &claims, nil}, {w.Cache, &nodes, nil},
+		{w.Cache, &pods, []client.ListOption{client.InNamespace(w.Settings.Namespace)}},
+		{w.Live, &pools, nil},
 	} {
-		if err := w.Cache.List(ctx, list.of, list.options...); err != nil {
+		if err := list.from.List(ctx, list.of, list.options...); err != nil {
 			return inventory, fmt.Errorf("the sweep cannot list %T: %w", list.of, err)
 		}
 	}

@@ -85,7 +85,7 @@ func (w *world) aProcess(cache client.Reader) *process {
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: cache, Policies: controller.NewPolicies(cache), Settings: settings},
 		Machine: theTable, Applier: applier, Own: own, Announcer: p.people.announcer,
-		Sweep: &controller.Sweep{Cache: cache, Applier: applier, Clock: w.clock, Settings: settings},
+		Sweep: &controller.Sweep{Cache: cache, Live: applier.Client, Applier: applier, Clock: w.clock, Settings: settings},
 		Gate:  controller.NewGate(), Clock: w.clock,
 	}
 	p.reconciler.Gate.Open()

@@ -89,3 +89,7 @@ func (w *World) EditPolicy(name string, change func(*v1alpha1.RotationPolicy)) e
 	change(policy)
 	return w.Update(policy)
 }
+
+// SlowDown has the Pods of every workload from now on take at least so long to end, as far as their grace period lets
+// them; zero lets each take its own time again.
+func (w *World) SlowDown(endsAfter time.Duration) { w.slow = endsAfter }

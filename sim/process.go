@@ -109,7 +109,7 @@ func (p *process) assemble() {
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: p.cache, Policies: controller.NewPolicies(p.cache), Settings: w.config.Settings},
 		Machine: w.config.Machine, Applier: applier, Own: own, Announcer: announcer, Clock: w, Gate: controller.NewGate(),
-		Sweep:   &controller.Sweep{Cache: p.cache, Applier: applier, Clock: w, Settings: w.config.Settings},
+		Sweep:   &controller.Sweep{Cache: p.cache, Live: w.Cluster.View, Applier: applier, Clock: w, Settings: w.config.Settings},
 		Witness: func(pass controller.Pass, err error) { p.last, p.lastErr = pass, err },
 	}
 	for _, watch := range p.reconciler.Watches() {

@@ -73,6 +73,9 @@ func (p *process) began() {
 
 // ended takes the pass down, if it did something.
 func (p *process) ended(pool string, err error) {
+	if passed := p.world.config.Passed; passed != nil && p.last.Decision.Row != nil {
+		passed(p.last, p.told)
+	}
 	t := p.world.config.Trace
 	if t == nil {
 		return

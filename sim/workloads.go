@@ -141,7 +141,7 @@ func (w *World) startup(pod *corev1.Pod) time.Duration {
 func (w *World) ending(pod *corev1.Pod) time.Duration {
 	grace := max(0, pod.DeletionTimestamp.Sub(w.now))
 	if load := w.workloadOf(pod); load != nil {
-		return min(load.EndsAfter, grace)
+		return min(max(load.EndsAfter, w.slow), grace)
 	}
 	return 0
 }

@@ -42,6 +42,8 @@ type Config struct {
 	Trace *Trace
 	// Seen, where set, is told of every change of the cluster.
 	Seen func(cluster.Change)
+	// Passed, where set, is told of every pass that was made, and how many things were announced in it.
+	Passed func(pass controller.Pass, told int)
 }
 
 // World is a cluster, those who act in it, and the time. It is used by one goroutine.
@@ -53,6 +55,8 @@ type World struct {
 	queue     queue
 	control   *process
 	shortages shortages
+	// slow is how long every Pod takes to end while an operator has slowed workloads down.
+	slow time.Duration
 	// affinities are those of Pods that were looked at lately, ready for matching: a cache, no state.
 	affinities map[*corev1.Affinity]*affinity
 }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -153,7 +154,7 @@ func liveLonger(ctx context.Context, pool string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// whoDeleted are the users who asked for the claim's deletion in this scenario.
+// whoDeleted are the users who asked for the claim's deletion in this scenario, each once.
 func (s *scenario) whoDeleted(claim string) []string {
 	GinkgoHelper()
 	all, err := audit.Since(shared.AuditLog(), s.auditFrom)
@@ -164,7 +165,8 @@ func (s *scenario) whoDeleted(claim string) []string {
 			users = append(users, request.User.Username)
 		}
 	}
-	return users
+	slices.Sort(users)
+	return slices.Compact(users)
 }
 
 // placeholdersFor are the names of the placeholders that stand for the claim.

@@ -9,21 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"noderotation.io/noderotation/test/cluster"
-	"noderotation.io/noderotation/test/e2e/manifests"
 	"noderotation.io/noderotation/test/e2e/process"
 	"noderotation.io/noderotation/test/e2e/record"
-)
-
-const (
-	// provisioningDelay lets instances take a little while to come up, as real ones do.
-	provisioningDelay = 2 * time.Second
-	// fleetTimeout bounds how long the sample fleet takes to stand.
-	fleetTimeout = 3 * time.Minute
 )
 
 // demo is one demonstration.
@@ -39,6 +30,8 @@ type demo struct {
 	cluster    *cluster.Cluster
 	recorder   *record.Recorder
 	controller *process.Controller
+	// trouble is where the cluster says which of its parts ended unexpectedly.
+	trouble bytes.Buffer
 }
 
 // run goes from nothing to the verdict. Whatever it started has ended when it returns. The error is errBad if the verdict
@@ -47,25 +40,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if _, err := os.Stat(d.binary); err != nil {
 		return fmt.Errorf("there is no controller to run: run `make build`, or name its binary with -controller: %w", err)
 	}
+	if left, _ := os.ReadDir(d.dir); d.dir != "" && len(left) > 0 {
+		return fmt.Errorf("the folder %s is not empty: name another, or remove what an earlier demonstration left there", d.dir)
+	}
 	if _, err := cluster.Build(ctx, d.complaints); err != nil {
 		return err
 	}
 	d.tell = from(d.now(), d.now, d.tell)
 
-	var trouble bytes.Buffer
-	if err := d.startCluster(ctx, &trouble); err != nil {
+	defer func() { err = d.end(ctx, err) }()
+	if err := d.startCluster(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		d.cluster.Stop()
-		if err != nil && ctx.Err() == nil {
-			_, _ = trouble.WriteTo(d.complaints) // parts of the cluster that ended unexpectedly
-		}
-	}()
 	if d.recorder, err = record.Start(ctx, d.cluster.Dynamic()); err != nil {
 		return err
 	}
-	defer d.recorder.Stop()
 	stood, err := d.fillFleet(ctx)
 	if err != nil {
 		return err
@@ -73,83 +62,27 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.startController(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		if stopErr := d.controller.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
 	return d.rotate(ctx, stood)
 }
 
-func (d *demo) startCluster(ctx context.Context, trouble io.Writer) (err error) {
-	if err := d.tell(by(demonstration, demoBegins, "", fmt.Sprintf(
-		"shows how a fleet of %d nodes is replaced before it expires; Ctrl-C ends it all", d.fleet.Nodes))); err != nil {
-		return err
+// end ends whatever was started, the controller first, and returns what there is to complain about.
+func (d *demo) end(ctx context.Context, err error) error {
+	if d.controller != nil {
+		if stopped := d.controller.Stop(); err == nil {
+			err = stopped
+		}
 	}
-	if err := d.tell(by(demonstration, clusterStarting, "", "starts etcd, API server, scheduler, controller manager, kwok and Karpenter")); err != nil {
-		return err
+	if d.recorder != nil {
+		d.recorder.Stop()
 	}
-	if d.cluster, err = cluster.Start(ctx, cluster.Options{Name: "demo", Dir: d.dir, Log: trouble}); err != nil {
-		return err
+	if d.cluster != nil {
+		d.cluster.Stop()
 	}
-	return d.tell(by(demonstration, clusterReady, "", "the cluster is ready: export KUBECONFIG="+d.cluster.Kubeconfig()))
+	if err != nil && ctx.Err() == nil {
+		_, _ = d.trouble.WriteTo(d.complaints)
+	}
+	return err
 }
-
-// fillFleet applies the sample and returns the revision at which all of it stands.
-func (d *demo) fillFleet(ctx context.Context) (stood record.Revision, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, fleetTimeout, fmt.Errorf("it took longer than %s", fleetTimeout))
-	defer cancel()
-	f := &d.fleet
-	if err := d.tell(by(demonstration, fleetApplied, "NodePool/"+f.Pool, fmt.Sprintf(
-		"applies NodePool %s and a Deployment of %d Pods, of which its PDB allows 1 to be away", f.Pool, f.Replicas))); err != nil {
-		return 0, err
-	}
-	install, err := manifests.All()
-	if err != nil {
-		return 0, err
-	}
-	if err := d.cluster.ProvisioningDelay(ctx, provisioningDelay); err != nil {
-		return 0, err
-	}
-	if err := d.cluster.Apply(ctx, slices.Concat(install, []byte("\n---\n"), fleetManifest)); err != nil {
-		return 0, err
-	}
-	if err := d.recorder.Await(ctx, "the sample fleet stands", f.stands); err != nil {
-		return 0, err
-	}
-	if stood, err = d.recorder.Fence(ctx); err != nil {
-		return 0, err
-	}
-	recording, err := d.recorder.Recording()
-	if err != nil {
-		return 0, err
-	}
-	world, zones := recording.Between(0, stood).End(), map[string]bool{}
-	for _, claim := range world.ClaimsOf(f.Pool) {
-		f.Originals = append(f.Originals, claim.Name)
-		zones[zoneOf(claim)] = true
-	}
-	return stood, d.tell(by(kubernetes, fleetStands, "NodePool/"+f.Pool, fmt.Sprintf(
-		"the fleet stands: %d nodes in %d zones, %d of %d Pods Ready", len(f.Originals), len(zones), f.ready(world), f.Replicas)))
-}
-
-// startController runs the product with the rights of its ServiceAccount, and no more.
-func (d *demo) startController(ctx context.Context) error {
-	kubeconfig, err := d.cluster.KubeconfigFor(manifests.User, nil)
-	if err != nil {
-		return err
-	}
-	d.controller, err = process.Start(ctx, process.Options{
-		Binary: d.binary, Kubeconfig: kubeconfig, Namespace: manifests.Namespace, Log: d.log(), LeaderElection: true,
-	})
-	if err != nil {
-		return err
-	}
-	return d.tell(by(noderotation, controllerRuns, "", "the controller runs; no policy selects the NodePool, so it is left alone"))
-}
-
-// log is the controller's.
-func (d *demo) log() string { return filepath.Join(d.cluster.Dir(), "noderotation.log") }
 
 // rotate opens the window, tells the rotations until the fleet is new, and judges them.
 func (d *demo) rotate(ctx context.Context, stood record.Revision) error {
@@ -162,7 +95,7 @@ func (d *demo) rotate(ctx context.Context, stood record.Revision) error {
 		return err
 	}
 	if err := d.tell(by(demonstration, policyApplied, "RotationPolicy/"+d.fleet.Pool,
-		"applies RotationPolicy "+d.fleet.Pool+": replace each node while 2 windows are left to it")); err != nil {
+		"applies RotationPolicy "+d.fleet.Pool+": each node gets 2 chances before Karpenter expires it")); err != nil {
 		return err
 	}
 	if err := d.tell(by(demonstration, windowOpen, "RotationPolicy/"+d.fleet.Pool, fmt.Sprintf(

@@ -50,6 +50,7 @@ const (
 	placeholderAsks   what = "PlaceholderCreated"
 	placeholderRuns   what = "PlaceholderRunning"
 	placeholderGone   what = "PlaceholderDeleted"
+	placeholderLost   what = "PlaceholderLost"
 	claimLaunched     what = "NodeClaimLaunched"
 	claimSurplus      what = "NodeClaimSurplus"
 	nodeReady         what = "NodeReady"

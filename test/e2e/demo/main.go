@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out *os.File, complaints io.Writer)
 	flags.SetOutput(complaints)
 	output := flags.String("o", "text", "text, or json for an object per happening")
 	binary := flags.String("controller", defaultBinary(), "the controller's binary; $"+binaryVariable+" if set, else what `make build` built")
-	dir := flags.String("dir", "", "folder for all logs, which is kept (default: a temporary one)")
+	dir := flags.String("dir", "", "empty folder for all logs, which is kept (default: a temporary one)")
 	limit := flags.Duration("timeout", 10*time.Minute, "how long the rotations may take")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

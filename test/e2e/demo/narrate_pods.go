@@ -41,13 +41,16 @@ func (f fleet) ofNode(was, is *corev1.Node, world record.World) []happening {
 	return said
 }
 
-// callNode gives a node the name that its NodeClaim has: the Node's own is long, and says no more.
+// callNode gives a node the name that its NodeClaim has: the Node's own is long, and says no more. The two know each
+// other by the instance that both stand for.
 func callNode(name string, world record.World) string {
-	if node := world.Nodes[name]; node != nil {
-		for _, owner := range node.OwnerReferences {
-			if owner.Kind == "NodeClaim" {
-				return owner.Name
-			}
+	node := world.Nodes[name]
+	if node == nil || node.Spec.ProviderID == "" {
+		return name
+	}
+	for _, claim := range world.Claims {
+		if claim.Status.ProviderID == node.Spec.ProviderID {
+			return claim.Name
 		}
 	}
 	return name
@@ -70,7 +73,7 @@ func (f fleet) ofPlaceholder(was, is *corev1.Pod, world record.World) []happenin
 		if claim := world.Claims[was.Annotations[rotation.KeySurgeFor]]; claim != nil && claim.DeletionTimestamp != nil {
 			return one(noderotation, placeholderGone, object, "removes the placeholder: the room is for the Pods that now move")
 		}
-		return one(kubernetes, placeholderGone, object, "the placeholder is gone")
+		return one(kubernetes, placeholderLost, object, "the placeholder is gone, and no drain has begun")
 	case was == nil:
 		return one(noderotation, placeholderAsks, "Pod/"+is.Name, "asks for the room its Pods need: a placeholder of "+cpuOf(is)+" CPU"+in(requiredZone(is)))
 	case was.Status.Phase != corev1.PodRunning && is.Status.Phase == corev1.PodRunning:

@@ -94,7 +94,7 @@ func emphasis(h happening) string {
 		return bold
 	case progress:
 		return green
-	case rotationFailed, rotationExpired, claimSurplus, nodeNotReady, podDeleted:
+	case rotationFailed, rotationExpired, claimSurplus, placeholderLost, nodeNotReady, podDeleted:
 		return red
 	default:
 		return ""

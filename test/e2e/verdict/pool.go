@@ -28,7 +28,7 @@ func Serial(recording record.Recording, pool string) []string {
 					found.add(event.Revision, "NodeClaim %s is %s and the anchor names %q", claim.Name, state, anchor)
 				}
 			}
-			if claim.DeletionTimestamp != nil || state == "pending" || state == "draining" {
+			if leaves(claim) || state == "pending" || state == "draining" {
 				leaving = append(leaving, claim.Name)
 			}
 		}
@@ -54,6 +54,12 @@ func anchorOf(world record.World, pool string) string {
 		return np.Annotations[rotation.KeyActiveRotation]
 	}
 	return ""
+}
+
+// leaves tells whether the claim takes a node away. One that never had a Node does not; and of one that another
+// hand expires while it is pending we are not the ones who keep count (§5.2 force-expiry).
+func leaves(claim *karpenterv1.NodeClaim) bool {
+	return claim.DeletionTimestamp != nil && claim.Status.NodeName != "" && claim.Annotations[rotation.KeyState] != rotation.StateExpired
 }
 
 // NeverMoreThan: the pool has at most this many nodes, and as many claims, at any instant (§3.3: N + 1).
