@@ -38,9 +38,14 @@ build: ## Build bin/noderotation, a static binary.
 run: build ## Run the controller against the current kubeconfig; flags in ARGS.
 	bin/noderotation controller $(ARGS)
 
+.PHONY: demo
+demo: build ## Simulate sixty days of a sample fleet in seconds; needs no cluster.
+	bin/noderotation simulate examples/healthy --for 60d $(ARGS)
+
 .PHONY: demo-cluster
-demo-cluster: build cluster-bin ## Watch a sample fleet being rotated on a cluster of its own.
-	go -C test/e2e run ./demo $(ARGS)
+demo-cluster: build ## Watch a sample fleet being rotated on a cluster of its own; flags in ARGS.
+	@echo "==> building the demonstration"
+	@CGO_ENABLED=0 go -C test/e2e run ./demo -controller $(CURDIR)/bin/noderotation $(ARGS)
 
 ##@ Tests
 

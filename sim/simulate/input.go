@@ -11,10 +11,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -91,7 +93,9 @@ func (in *Input) read(file string, node *yaml.Node, wrong *problems) {
 	case head.Kind == "RotationPolicy" && group == v1alpha1.GroupName:
 		take(in, &in.Policies, file, node, true, wrong)
 	case head.Kind == "NodePool" && group == "karpenter.sh":
-		take(in, &in.Pools, file, node, true, wrong)
+		if pool := take(in, &in.Pools, file, node, true, wrong); pool != nil && find(node, "spec", "template", "spec", "expireAfter") == nil {
+			pool.Spec.Template.Spec.ExpireAfter = karpenterv1.NillableDuration{Duration: ptr.To(karpenterExpireAfter)}
+		}
 	case head.Kind == "NodeClaim" && group == "karpenter.sh":
 		take(in, &in.Claims, file, node, false, wrong)
 	case head.Kind == "Node" && head.APIVersion == "v1":
@@ -118,6 +122,21 @@ func (in *Input) read(file string, node *yaml.Node, wrong *problems) {
 			"Node and Pod (v1), PodDisruptionBudget (policy/v1), Fleet, Trouble and Simulation", head.Kind, head.APIVersion, v1alpha1.GroupVersion)
 	}
 	// Other kinds are no part of a simulation: a dump of a cluster may have them.
+}
+
+// karpenterExpireAfter is the default of a NodePool's expireAfter, as Karpenter's CRD has it.
+const karpenterExpireAfter = 720 * time.Hour
+
+// find follows keys into a document; nil when one is missing.
+func find(node *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		i := slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == key })
+		if node.Kind != yaml.MappingNode || i < 0 || i+1 >= len(node.Content) {
+			return nil
+		}
+		node = node.Content[i+1]
+	}
+	return node
 }
 
 // ours is true of the simulation's own kinds, which need no apiVersion.

@@ -79,3 +79,6 @@ func (m Moment) in(start time.Time) time.Time {
 	}
 	return m.At
 }
+
+// After is the moment that long after the start.
+func After(span Span) Moment { return Moment{After: time.Duration(span)} }

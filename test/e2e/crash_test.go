@@ -69,7 +69,7 @@ var _ = Describe("A controller that is killed", func() {
 })
 
 // unhurried leaves time between two rotations to aim at a write of the next one.
-func unhurried(spec *v1alpha1.RotationPolicySpec) { spec.Surge.CooldownAfter = seconds(4) }
+func unhurried(spec *v1alpha1.RotationPolicySpec) { spec.Surge.CooldownAfter = seconds(3) }
 
 // left is how many originals are left.
 func (f *fleet) left(world record.World) (n int) {
@@ -82,25 +82,21 @@ func (f *fleet) left(world record.World) (n int) {
 }
 
 // killedAtWrite has the controller killed when the nth write of the coming rotation has succeeded and before it learns of
-// that, and starts another one. No rotation may be in flight; meanwhile happens while it is.
+// that, and starts another one. No rotation may be in flight; meanwhile is what happens until the kill.
 func (s *scenario) killedAtWrite(ctx context.Context, n int, meanwhile func()) {
 	GinkgoHelper()
-	victim, dead := s.controller, make(chan struct{})
-	before := len(s.proxy.Writes())
-	s.proxy.KillAtWrite(n, func() {
+	victim, dead := s.controller, make(chan []process.Write, 1)
+	s.proxy.KillAtWrite(n, func(toll []process.Write) {
 		victim.Kill()
-		close(dead)
+		dead <- toll
 	})
 	meanwhile()
 	select {
-	case <-dead:
-	case <-victim.Ended():
-		Expect(victim.Died()).NotTo(HaveOccurred())
-		<-dead
+	case toll := <-dead:
+		Expect(wordsOf(toll)).To(Equal(theTwelve[:n]), "the writes before the kill")
 	case <-ctx.Done():
-		Fail(fmt.Sprintf("write %d of the rotation never came: %v", n, wordsOf(s.proxy.Writes()[before:])))
+		Fail(fmt.Sprintf("write %d of the rotation never came: %v", n, context.Cause(ctx)))
 	}
-	Expect(wordsOf(s.proxy.Writes()[before:])).To(Equal(theTwelve[:n]), "the writes before the kill")
 	s.controllerRuns(ctx, alone)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"noderotation.io/noderotation/api/v1alpha1"
 	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/test/e2e/manifests"
 	"noderotation.io/noderotation/test/e2e/record"
 	"noderotation.io/noderotation/test/e2e/verdict"
 )
@@ -123,7 +124,7 @@ var _ = Describe("A drain", func() {
 		ExpectNobodyProtected(recording)
 		s.ExpectTransitions(f, "start-fallback", "drained", "start-fallback", "drained")
 		for _, claim := range f.Originals {
-			Expect(s.whoDeleted(claim)).To(ConsistOf("system:serviceaccount:noderotation-system:noderotation"), "Karpenter did not have to")
+			Expect(s.whoDeleted(claim)).To(Equal(manifests.User), "before Karpenter had to")
 		}
 		Expect(told(ctx, "ForcefulFallback", f.Pool.Name).Type).To(Equal("Warning"))
 		Expect(s.reads(ctx, f, "noderotation_forceful_fallback_total")).To(Equal(float64(nodes)))

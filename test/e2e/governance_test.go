@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"noderotation.io/noderotation/rotation"
-	"noderotation.io/noderotation/test/cluster"
-	"noderotation.io/noderotation/test/e2e/process"
 	"noderotation.io/noderotation/test/e2e/record"
 	"noderotation.io/noderotation/test/e2e/verdict"
 )
@@ -27,6 +25,7 @@ var _ = Describe("A pool that loses what governs it", func() {
 			old := f.Originals[0]
 			oldNode := s.nodeOf(ctx, old)
 			patchNode(ctx, oldNode, `{"spec":{"unschedulable":true}}`)
+			launchesTake(ctx, 5*time.Second)
 			s.controllerRuns(ctx)
 			s.governs(ctx, policyFor("orphan"))
 
@@ -95,27 +94,35 @@ var _ = Describe("A pool that loses what governs it", func() {
 	}, SpecTimeout(patience))
 
 	It("and goes away itself in mid-rotation leaves nothing of ours (§3.8)", func(ctx SpecContext) {
-		const slow = "slow-to-register"
-		Expect(shared.ApplyNodeClass(ctx, cluster.NodeClass{Name: slow})).To(Succeed())
-		s, f := begin(ctx), fleetOf("doomed", 1, func(f *fleet) { f.Pool.NodeClass = slow })
+		s, f := begin(ctx), fleetOf("doomed", 1)
 		s.stands(ctx, f)
-		Expect(shared.ApplyNodeClass(ctx, cluster.NodeClass{Name: slow, RegistrationDelay: 20 * time.Second})).To(Succeed())
+		old := s.nodeOf(ctx, f.Originals[0])
+		launchesTake(ctx, 20*time.Second)
 		s.controllerRuns(ctx)
 		s.governs(ctx, policyFor("doomed"))
 		s.await(ctx, "the rotation is pending", f.hasPlaceholder)
 
+		// Its claims go with it; the budget has the old node stand for as long as its Pods have nowhere to go.
 		Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Pool.Name, metav1.DeleteOptions{})).To(Succeed())
-		s.await(ctx, "pool, claims and nodes are gone", func(world record.World) bool {
-			return world.Pools[f.Pool.Name] == nil && len(world.ClaimsOf(f.Pool.Name)) == 0 && len(world.NodesOf(f.Pool.Name)) == 0 &&
-				!f.hasPlaceholder(world)
+		s.await(ctx, "the placeholder is gone and the old node, if it stays, is unmarked", func(world record.World) bool {
+			node := world.Nodes[old]
+			unmarked := node != nil && !node.Spec.Unschedulable && node.Annotations[rotation.KeySurgeFor] == "" &&
+				node.Annotations[rotation.KeyDoNotDisrupt] == ""
+			return !f.hasPlaceholder(world) && (unmarked || node == nil || node.DeletionTimestamp != nil)
+		})
+		f.remove(ctx)
+		s.await(ctx, "claims and nodes are gone", func(world record.World) bool {
+			return len(world.ClaimsOf(f.Pool.Name)) == 0 && len(world.NodesOf(f.Pool.Name)) == 0
 		})
 
 		recording := s.recording(ctx)
 		ExpectNothingOfOursLeft(recording)
+		ExpectNobodyProtected(recording)
 		ExpectNeverMoreThan(recording, f, 2)
-		writes := s.proxy.Writes()
-		Expect(writes[len(writes)-1]).To(Satisfy(func(last process.Write) bool { return last.Verb != "create" }), "the last write of all")
-		Expect(wordsOf(writes)).To(ContainElement("delete pods"), "the placeholder is removed by us")
+		succeeded, rejected := s.writes()
+		Expect(asked(succeeded[:4])).To(Equal(theTwelve[:4]), "the start")
+		Expect(asked(succeeded[4:])).To(Or(Equal([]string{"delete pods"}), Equal([]string{"delete pods", "patch nodes"})), "what takes it back")
+		Expect(rejected).To(BeEmpty())
 	}, SpecTimeout(patience))
 })
 

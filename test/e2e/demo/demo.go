@@ -30,13 +30,17 @@ type demo struct {
 	cluster    *cluster.Cluster
 	recorder   *record.Recorder
 	controller *process.Controller
+	// stood is the revision at which the fleet stood, before anything was rotated.
+	stood record.Revision
+	// unheard is why nobody listens any more.
+	unheard error
 	// trouble is where the cluster says which of its parts ended unexpectedly.
 	trouble bytes.Buffer
 }
 
 // run goes from nothing to the verdict. Whatever it started has ended when it returns. The error is errBad if the verdict
 // has been told and is bad.
-func (d *demo) run(ctx context.Context) (err error) {
+func (d *demo) run(ctx context.Context) error {
 	if _, err := os.Stat(d.binary); err != nil {
 		return fmt.Errorf("there is no controller to run: run `make build`, or name its binary with -controller: %w", err)
 	}
@@ -47,30 +51,29 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.tell = from(d.now(), d.now, d.tell)
-
-	defer func() { err = d.end(ctx, err) }()
-	if err := d.startCluster(ctx); err != nil {
-		return err
+	err := errors.Join(d.play(ctx), d.end())
+	if err != nil && ctx.Err() == nil {
+		_, _ = d.trouble.WriteTo(d.complaints)
 	}
-	if d.recorder, err = record.Start(ctx, d.cluster.Dynamic()); err != nil {
-		return err
-	}
-	stood, err := d.fillFleet(ctx)
-	if err != nil {
-		return err
-	}
-	if err := d.startController(ctx); err != nil {
-		return err
-	}
-	return d.rotate(ctx, stood)
+	return err
 }
 
-// end ends whatever was started, the controller first, and returns what there is to complain about.
-func (d *demo) end(ctx context.Context, err error) error {
-	if d.controller != nil {
-		if stopped := d.controller.Stop(); err == nil {
-			err = stopped
+// play is what is to be seen, act by act.
+func (d *demo) play(ctx context.Context) error {
+	for _, act := range []func(context.Context) error{
+		d.startCluster, d.startRecorder, d.fillFleet, d.startController, d.openWindow, d.rotate,
+	} {
+		if err := act(ctx); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// end ends whatever was started, the controller first.
+func (d *demo) end() (err error) {
+	if d.controller != nil {
+		err = d.controller.Stop()
 	}
 	if d.recorder != nil {
 		d.recorder.Stop()
@@ -78,51 +81,41 @@ func (d *demo) end(ctx context.Context, err error) error {
 	if d.cluster != nil {
 		d.cluster.Stop()
 	}
-	if err != nil && ctx.Err() == nil {
-		_, _ = d.trouble.WriteTo(d.complaints)
-	}
 	return err
 }
 
-// rotate opens the window, tells the rotations until the fleet is new, and judges them.
-func (d *demo) rotate(ctx context.Context, stood record.Revision) error {
-	begun, w := d.now(), windowFrom(d.now())
-	manifest, err := policy(w)
-	if err != nil {
-		return err
+// say tells a happening, unless nobody listens any more.
+func (d *demo) say(h happening) {
+	if d.unheard == nil {
+		d.unheard = d.tell(h)
 	}
-	if err := d.cluster.Apply(ctx, manifest); err != nil {
-		return err
-	}
-	if err := d.tell(by(demonstration, policyApplied, "RotationPolicy/"+d.fleet.Pool,
-		"applies RotationPolicy "+d.fleet.Pool+": each node gets 2 chances before Karpenter expires it")); err != nil {
-		return err
-	}
-	if err := d.tell(by(demonstration, windowOpen, "RotationPolicy/"+d.fleet.Pool, fmt.Sprintf(
-		"the window is open, daily %s–%s UTC, and all nodes are due", w.Start, w.End))); err != nil {
-		return err
-	}
-	ended, counted, broken := d.watch(ctx, stood)
-	if ctx.Err() != nil {
-		return ctx.Err()
+}
+
+// rotate tells the rotations until the fleet is new, and judges them.
+func (d *demo) rotate(ctx context.Context) error {
+	begun := d.now()
+	ended, counted, broken := d.watch(ctx)
+	if interrupted := errors.Join(ctx.Err(), d.unheard); interrupted != nil {
+		return interrupted
 	}
 	recording, err := d.recorder.Recording()
 	if err != nil {
 		return err
 	}
-	breaches := judge(d.fleet, recording.Between(stood, ended))
+	breaches := judge(d.fleet, recording.Between(d.stood, ended))
 	if broken != nil {
 		breaches = slices.Insert(breaches, 0, broken.Error())
 	}
-	if err := d.tell(conclude(counted, breaches, d.now().Sub(begun))); err != nil || len(breaches) == 0 {
-		return err
+	d.say(conclude(counted, breaches, d.now().Sub(begun)))
+	if len(breaches) > 0 {
+		return errBad
 	}
-	return errBad
+	return d.unheard
 }
 
 // watch tells what happens until the fleet is new, and returns up to where and what it has counted. The error says why it
 // could not wait for that.
-func (d *demo) watch(ctx context.Context, stood record.Revision) (ended record.Revision, counted tally, err error) {
+func (d *demo) watch(ctx context.Context) (record.Revision, tally, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("the fleet was not new after %s", d.limit))
 	defer cancel()
 	ctx, broken := context.WithCancelCause(ctx)
@@ -136,21 +129,18 @@ func (d *demo) watch(ctx context.Context, stood record.Revision) (ended record.R
 	}()
 	recording, err := d.recorder.Recording()
 	if err != nil {
-		return stood, tally{}, err
+		return d.stood, tally{}, err
 	}
-	counted = d.fleet.begin(recording.Between(0, stood).End())
-	var unheard error
-	ended, err = follow(ctx, d.recorder, stood, func(event record.Event, world record.World) bool {
+	counted := d.fleet.begin(recording.Between(0, d.stood).End())
+	ended, err := follow(ctx, d.recorder, d.stood, func(event record.Event, world record.World) bool {
 		counted = counted.count(d.fleet, world)
-		completed := false
 		for _, h := range d.fleet.narrate(event, world) {
-			unheard = errors.Join(unheard, d.tell(h))
-			completed = completed || h.What == rotationCompleted
+			d.say(h)
+			if h.What == rotationCompleted {
+				d.say(counted.progress())
+			}
 		}
-		if completed {
-			unheard = errors.Join(unheard, d.tell(counted.progress()))
-		}
-		return unheard != nil || d.fleet.isNew(world)
+		return d.unheard != nil || d.fleet.isNew(world)
 	})
-	return ended, counted, errors.Join(err, unheard)
+	return ended, counted, err
 }

@@ -36,6 +36,6 @@ func conclude(t tally, breaches []string, took time.Duration) happening {
 			"%d of %d nodes replaced in %s, and not as promised:", t.New, t.Of, took)}
 	}
 	return happening{What: verdictGood, Tally: &t, Text: fmt.Sprintf(
-		"%d of %d nodes replaced in %s; PDB never violated: at least %d of %d Pods Ready",
+		"%d of %d nodes replaced in %s; PDB never violated: never under %d of %d Ready",
 		t.New, t.Of, took, t.FewestReady, t.Replicas)}
 }

@@ -24,55 +24,64 @@ const (
 
 // startCluster starts the control plane, whose executable has been built.
 func (d *demo) startCluster(ctx context.Context) (err error) {
-	if err := d.tell(by(demonstration, demoBegins, "", fmt.Sprintf(
-		"shows how a fleet of %d nodes is replaced before it expires; Ctrl-C ends it all", d.fleet.Nodes))); err != nil {
-		return err
-	}
-	if err := d.tell(by(demonstration, clusterStarting, "", "starts etcd, API server, scheduler, controller manager, kwok and Karpenter")); err != nil {
-		return err
-	}
+	d.say(by(demonstration, demoBegins, "", fmt.Sprintf(
+		"a fleet of %d nodes is about to be replaced, before it expires; Ctrl-C ends it all", d.fleet.Nodes)))
+	d.say(by(demonstration, clusterStarting, "", "starts etcd, API server, scheduler, controller manager, kwok and Karpenter"))
 	if d.cluster, err = cluster.Start(ctx, cluster.Options{Name: "demo", Dir: d.dir, Log: &d.trouble}); err != nil {
 		return err
 	}
-	return d.tell(by(demonstration, clusterReady, "", "the cluster is ready: export KUBECONFIG="+d.cluster.Kubeconfig()))
+	d.say(by(demonstration, clusterReady, "", "the cluster is ready: export KUBECONFIG="+d.cluster.Kubeconfig()))
+	return nil
 }
 
-// fillFleet applies the sample and returns the revision at which all of it stands.
-func (d *demo) fillFleet(ctx context.Context) (stood record.Revision, err error) {
+// startRecorder begins to record what happens in the cluster.
+func (d *demo) startRecorder(ctx context.Context) (err error) {
+	d.recorder, err = record.Start(ctx, d.cluster.Dynamic())
+	return err
+}
+
+// fillFleet applies the sample and waits until all of it stands.
+func (d *demo) fillFleet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, fleetTimeout, fmt.Errorf("it took longer than %s", fleetTimeout))
 	defer cancel()
 	f := &d.fleet
-	if err := d.tell(by(demonstration, fleetApplied, "NodePool/"+f.Pool, fmt.Sprintf(
-		"applies NodePool %s and a Deployment of %d Pods, of which its PDB allows 1 to be away", f.Pool, f.Replicas))); err != nil {
-		return 0, err
-	}
-	install, err := manifests.All()
-	if err != nil {
-		return 0, err
-	}
-	if err := d.cluster.ProvisioningDelay(ctx, provisioningDelay); err != nil {
-		return 0, err
-	}
-	if err := d.cluster.Apply(ctx, slices.Concat(install, []byte("\n---\n"), fleetManifest)); err != nil {
-		return 0, err
+	d.say(by(demonstration, fleetApplied, "NodePool/"+f.Pool, fmt.Sprintf(
+		"applies NodePool %s and a Deployment of %d Pods; its PDB allows 1 away", f.Pool, f.Replicas)))
+	if err := d.applyFleet(ctx); err != nil {
+		return err
 	}
 	if err := d.recorder.Await(ctx, "the sample fleet stands", f.stands); err != nil {
-		return 0, err
+		return err
 	}
-	if stood, err = d.recorder.Fence(ctx); err != nil {
-		return 0, err
+	stood, err := d.recorder.Fence(ctx)
+	if err != nil {
+		return err
 	}
 	recording, err := d.recorder.Recording()
 	if err != nil {
-		return 0, err
+		return err
 	}
+	d.stood = stood
 	world, zones := recording.Between(0, stood).End(), map[string]bool{}
 	for _, claim := range world.ClaimsOf(f.Pool) {
 		f.Originals = append(f.Originals, claim.Name)
 		zones[zoneOf(claim)] = true
 	}
-	return stood, d.tell(by(kubernetes, fleetStands, "NodePool/"+f.Pool, fmt.Sprintf(
+	d.say(by(kubernetes, fleetStands, "NodePool/"+f.Pool, fmt.Sprintf(
 		"the fleet stands: %d nodes in %d zones, %d of %d Pods Ready", len(f.Originals), len(zones), f.ready(world), f.Replicas)))
+	return nil
+}
+
+// applyFleet installs what the controller needs, and the sample.
+func (d *demo) applyFleet(ctx context.Context) error {
+	if err := d.cluster.ProvisioningDelay(ctx, provisioningDelay); err != nil {
+		return err
+	}
+	install, err := manifests.All()
+	if err != nil {
+		return err
+	}
+	return d.cluster.Apply(ctx, slices.Concat(install, []byte("\n---\n"), fleetManifest))
 }
 
 // startController runs the product with the rights of its ServiceAccount, and no more.
@@ -87,7 +96,24 @@ func (d *demo) startController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.tell(by(noderotation, controllerRuns, "", "runs; no policy selects NodePool "+d.fleet.Pool+", so it is left alone"))
+	d.say(by(noderotation, controllerRuns, "", "runs; no policy selects NodePool "+d.fleet.Pool+", so it is left alone"))
+	return nil
+}
+
+// openWindow applies the policy, whose window is open.
+func (d *demo) openWindow(ctx context.Context) error {
+	w := windowFrom(d.now())
+	manifest, err := policy(w)
+	if err == nil {
+		err = d.cluster.Apply(ctx, manifest)
+	}
+	if err != nil {
+		return err
+	}
+	object := "RotationPolicy/" + d.fleet.Pool
+	d.say(by(demonstration, policyApplied, object, "applies RotationPolicy "+d.fleet.Pool+": each node gets 2 chances before Karpenter expires it"))
+	d.say(by(demonstration, windowOpen, object, fmt.Sprintf("the window is open, daily %s–%s UTC, and all nodes are due", w.Start, w.End)))
+	return nil
 }
 
 // log is the controller's.

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -25,11 +26,16 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	writes []Write
-	// fatal is how many writes from now the controller dies of; 0 if of none.
+	aim    int // how often KillAtWrite was called
+	// fatal is how many writes the controller has left to live; 0 if nothing is to kill it.
 	fatal int
-	kill  func()
+	toll  []Write // counted towards fatal
+	kill  func(toll []Write)
 	shut  bool
 }
+
+// aimKey is the key of a request's context for the aim under which it was sent.
+type aimKey struct{}
 
 // errKilled is the answer that a controller does not live to see.
 var errKilled = errors.New("the controller was killed before this answer")
@@ -80,24 +86,26 @@ func (p *Proxy) Writes() []Write {
 	return slices.Clone(p.writes)
 }
 
-// KillAtWrite calls kill when the nth write from now has succeeded. The controller never learns that it did, and nothing
-// that it sends meanwhile goes on. kill returns when the process is dead; then the proxy serves its successor.
-func (p *Proxy) KillAtWrite(n int, kill func()) {
+// KillAtWrite calls kill when the nth of the writes that are sent from now on has succeeded, and tells it which they
+// were. The controller never learns that the last one did, and nothing that it sends meanwhile goes on. kill returns when
+// the process is dead; then the proxy serves its successor.
+func (p *Proxy) KillAtWrite(n int, kill func(toll []Write)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fatal, p.kill = n, kill
+	p.aim++
+	p.fatal, p.toll, p.kill = n, nil, kill
 }
 
 // gate lets nothing through while the controller dies.
 func (p *Proxy) gate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
-		shut := p.shut
+		shut, aim := p.shut, p.aim
 		p.mu.Unlock()
 		if shut {
 			panic(http.ErrAbortHandler)
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), aimKey{}, aim)))
 	})
 }
 
@@ -107,28 +115,28 @@ func (p *Proxy) answered(response *http.Response) error {
 	if !changes || !write.Counts() || response.StatusCode >= http.StatusMultipleChoices {
 		return nil
 	}
-	kill := p.count(write)
-	if kill == nil {
+	aim, _ := response.Request.Context().Value(aimKey{}).(int)
+	if !p.isFatal(write, aim) {
 		return nil
 	}
-	kill()
+	p.kill(p.toll)
 	p.mu.Lock()
 	p.shut = false
 	p.mu.Unlock()
 	return errKilled
 }
 
-// count notes the write, and returns how to kill the controller if it is the one to die of.
-func (p *Proxy) count(write Write) (kill func()) {
+// isFatal notes the write, sent under an aim, and tells whether the controller is to die of it. The gate is shut then, and
+// toll and kill are left alone until it opens.
+func (p *Proxy) isFatal(write Write, aim int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes = append(p.writes, write)
-	if p.fatal == 0 {
-		return nil
+	if p.fatal == 0 || aim != p.aim {
+		return false
 	}
-	if p.fatal--; p.fatal > 0 {
-		return nil
-	}
-	p.shut = true
-	return p.kill
+	p.toll = append(p.toll, write)
+	p.fatal--
+	p.shut = p.fatal == 0
+	return p.shut
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scripts
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fault is what goes wrong with a write of the controller.
+type fault int
+
+const (
+	// killed: the write takes effect, and the process is gone.
+	killed fault = iota
+	// refused: the API server answers with a conflict.
+	refused
+	// answerLost: the write takes effect, and the controller is told that it failed.
+	answerLost
+)
+
+var (
+	errKilled     = errors.New("the controller was killed")
+	errAnswerLost = errors.New("the connection was lost")
+)
+
+// faults stand between the controller and the API server.
+type faults struct {
+	writes int
+	armed  map[int]fault
+	// dead is true from a kill until the process is stopped; a new one begins alive.
+	dead bool
+}
+
+// arm has the nth write from now on go wrong.
+func (f *faults) arm(kind fault, nth int) { f.armed[f.writes+nth] = kind }
+
+// between is the controller's client with the faults before it; one process has one.
+func (f *faults) between(c client.Client) client.Client {
+	f.dead = false
+	return &faulty{c, f}
+}
+
+func (f *faults) write(object client.Object, do func() error) error {
+	if f.dead {
+		return errKilled
+	}
+	f.writes++
+	kind, wrong := f.armed[f.writes]
+	delete(f.armed, f.writes)
+	if wrong && kind == refused {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, object.GetName(), errors.New("the object has been modified"))
+	}
+	err := do()
+	if !wrong {
+		return err
+	}
+	if kind == answerLost {
+		return errAnswerLost
+	}
+	f.dead = true
+	return errKilled
+}
+
+type faulty struct {
+	client.Client
+	faults *faults
+}
+
+// Create creates, unless that goes wrong.
+func (c *faulty) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
+	return c.faults.write(o, func() error { return c.Client.Create(ctx, o, options...) })
+}
+
+// Patch patches, unless that goes wrong.
+func (c *faulty) Patch(ctx context.Context, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+	return c.faults.write(o, func() error { return c.Client.Patch(ctx, o, patch, options...) })
+}
+
+// Delete deletes, unless that goes wrong.
+func (c *faulty) Delete(ctx context.Context, o client.Object, options ...client.DeleteOption) error {
+	return c.faults.write(o, func() error { return c.Client.Delete(ctx, o, options...) })
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/sim"
+	"noderotation.io/noderotation/sim/cluster"
+)
+
+// run is a script while it runs.
+type run struct {
+	script  *Script
+	machine *controller.Machine
+	world   *sim.World
+	trace   *sim.Trace
+	names   *names
+	faults  *faults
+	// taken is how many lines of the trace are written already; out has those of the step in hand.
+	taken int
+	out   []string
+}
+
+// Run has the script happen under the table, from its start. The result is the same script with the traces that came
+// of it; the receiver stays as it is. The error names the step that could not be made.
+func (s *Script) Run(machine *controller.Machine) (*Script, error) {
+	r := &run{script: s, machine: machine, trace: &sim.Trace{}, names: newNames(), faults: &faults{armed: map[int]fault{}}}
+	if err := r.begin(); err != nil {
+		return nil, s.located(0, err)
+	}
+	ran := *s
+	ran.Steps = nil
+	for _, step := range s.Steps {
+		r.out = nil
+		if err := step.do(r); err != nil {
+			return nil, s.located(step.Line, err)
+		}
+		r.take()
+		step.Trace = r.out
+		ran.Steps = append(ran.Steps, step)
+	}
+	return &ran, nil
+}
+
+func (s *Script) located(line int, err error) error {
+	var p Problem
+	if errors.As(err, &p) {
+		p.File = s.File
+		return p
+	}
+	return Problem{File: s.File, Line: line, Message: err.Error()}
+}
+
+func (r *run) begin() error {
+	config := r.script.Setting.Config(r.machine)
+	config.Trace = r.trace
+	config.Controller.Writes = r.faults.between
+	config.Seen = func(c cluster.Change) {
+		if claim, is := c.After.(*karpenterv1.NodeClaim); is && c.Before == nil && r.world != nil {
+			r.names.add(claim.Name, claim.Labels[rotation.LabelNodePool])
+		}
+	}
+	objects, err := r.script.Setting.Join(&config)
+	if err != nil {
+		return err
+	}
+	r.world, err = sim.New(config, objects...)
+	return err
+}
+
+// until lets time pass until so long after the start.
+func (r *run) until(offset time.Duration) error {
+	by := r.script.Setting.Start.Add(offset)
+	if by.Before(r.world.Now()) {
+		return fmt.Errorf("%s lies behind: it is %s", spell(offset), r.clock())
+	}
+	for r.world.Step(by) {
+		r.bury()
+	}
+	r.world.RunUntil(by)
+	return nil
+}
+
+// settle has everybody do what is due at this moment.
+func (r *run) settle() error { return r.until(r.world.Since(r.script.Setting.Start)) }
+
+// step makes the one move that is due next, whenever that is.
+func (r *run) step() error {
+	const farthest = 400 * 24 * time.Hour
+	if !r.world.Step(r.world.Now().Add(farthest)) {
+		return errors.New("nothing is due any more")
+	}
+	r.bury()
+	return nil
+}
+
+// bury stops a process that was killed in a pass.
+func (r *run) bury() {
+	if r.faults.dead {
+		r.faults.dead = false
+		r.world.StopController()
+	}
+}
+
+// take writes what has happened since the last time, with its time from the start.
+func (r *run) take() {
+	lines := r.trace.Lines()
+	for _, line := range lines[r.taken:] {
+		r.say("%s", r.told(line))
+	}
+	r.taken = len(lines)
+}
+
+func (r *run) say(format string, args ...any) {
+	text := r.names.in(relative(fmt.Sprintf(format, args...), r.script.Setting.Start))
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		r.out = append(r.out, strings.TrimRight(line, " "))
+	}
+}
+
+const (
+	traceTime = "2006-01-02 15:04:05"
+	timeWidth = 10
+)
+
+// told is a line of the simulator's trace with the time from the start in its first column.
+func (r *run) told(line string) string {
+	if len(line) > len(traceTime) && line[0] != ' ' {
+		if at, err := time.Parse(traceTime, line[:len(traceTime)]); err == nil {
+			return fmt.Sprintf("%-*s%s", timeWidth, spell(at.Sub(r.script.Setting.Start.Truncate(time.Second))), strings.TrimSpace(line[len(traceTime):]))
+		}
+	}
+	return strings.Repeat(" ", timeWidth) + line
+}
