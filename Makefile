@@ -15,6 +15,9 @@ MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod)
 # PACKAGES narrows test and test-race: make test PACKAGES=./window
 PACKAGES := ./...
 
+# E2E_CLUSTERS is how many scenarios run at once, each on a cluster of its own: most of their time is waiting.
+E2E_CLUSTERS := 2
+
 # compile builds all that the tests need, and says how far it is: `go test` is
 # silent while it compiles, which takes minutes when the cache is cold. It is
 # no check: what doesn't compile is reported by the `go test` that follows.
@@ -64,9 +67,16 @@ test-race: ## Run the same tests under the race detector; needs a C compiler.
 	go test -race $(PACKAGES)
 
 .PHONY: e2e
-e2e: build cluster-bin ## Run the suite on a real control plane with a real Karpenter.
-	@echo "==> running the end-to-end suite"
-	go -C test/e2e test -count=1 -v -timeout 60m . -ginkgo.v $(ARGS)
+e2e: export CGO_ENABLED = 0
+e2e: export NODEROTATION_BINARY = $(CURDIR)/bin/noderotation
+e2e: build cluster-bin ## Run the suite on a real control plane with a real Karpenter; flags of Ginkgo in ARGS, such as --seed=1.
+	@echo "==> running the end-to-end suite on $(E2E_CLUSTERS) clusters side by side"
+	go -C test/e2e run github.com/onsi/ginkgo/v2/ginkgo run -v --procs=$(E2E_CLUSTERS) --timeout=60m --fail-on-pending $(ARGS) .
+
+.PHONY: test-report
+test-report: build ## Look at the simulation's HTML report in headless Chromium, which must be installed.
+	@echo "==> opening reports in Chromium; screenshots go to bin/report"
+	go -C test/report test -count=1 . $(ARGS)
 
 .PHONY: cluster-bin
 cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, then cached.

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -42,6 +43,17 @@ type ownWrite struct {
 
 // NewOwnWrites starts with nothing remembered.
 func NewOwnWrites() *OwnWrites { return &OwnWrites{pools: map[string]map[writeKey]ownWrite{}} }
+
+// Clone is an independent memory that remembers the same, for a process that is to be followed along several ways.
+func (w *OwnWrites) Clone() *OwnWrites {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pools := make(map[string]map[writeKey]ownWrite, len(w.pools))
+	for pool, writes := range w.pools {
+		pools[pool] = maps.Clone(writes)
+	}
+	return &OwnWrites{pools: pools}
+}
 
 // Wrote remembers the answer to a create or patch made for pool.
 func (w *OwnWrites) Wrote(pool string, answer client.Object, created bool, now time.Time) {

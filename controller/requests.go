@@ -98,10 +98,11 @@ func jsonPatch(ops []operation) (client.Patch, error) {
 	return client.RawPatch(types.JSONPatchType, body), nil
 }
 
+// pointerEscapes are those of a JSON pointer's parts (RFC 6901).
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // annotationPath is the JSON pointer of an annotation.
-func annotationPath(key string) string {
-	return annotationsPath + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+func annotationPath(key string) string { return annotationsPath + "/" + pointerEscapes.Replace(key) }
 
 func valueOrNil(annotations map[string]string, key string) any {
 	if value, present := annotations[key]; present {

@@ -18,6 +18,8 @@ func flightGuards() []Guard {
 			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}}, Check: readyTimeoutElapsed},
 		{Name: SurgeReady, About: "The placeholder runs on another Ready node of this pool.", Section: "§3.3",
 			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}}, Check: surgeReady},
+		{Name: SurgeSettled, About: "Karpenter has had the time to finish planning for the placeholder.", Section: "§3.3 never more than N + 1",
+			Check: surgeSettled},
 		{Name: DrainOverdue, About: "The drain takes longer than terminationGracePeriod and the buffer.", Section: "§5.2 stuck drain",
 			Implies: []machine.Condition{{Guard: DeletionTimestamp}}, Check: drainOverdue},
 	}
@@ -71,6 +73,18 @@ func surgeReady(s rotation.Snapshot) machine.Verdict {
 	}
 	host, reason := rotation.SurgeReady(s)
 	return machine.Verdict{Holds: host != nil, Reason: reason}
+}
+
+func surgeSettled(s rotation.Snapshot) machine.Verdict {
+	settles, known := rotation.SurgeSettles(s)
+	switch {
+	case !known:
+		return machine.Yes("no placeholder tells since when it runs")
+	case s.Now.Before(settles):
+		return machine.No("Karpenter may still be planning for the placeholder until %s, %s", at(settles), in(s.Now, settles)).ChangingAt(settles)
+	default:
+		return machine.Yes("the placeholder has run for long enough, since %s", at(settles.Add(-rotation.Settling)))
+	}
 }
 
 func drainOverdue(s rotation.Snapshot) machine.Verdict {

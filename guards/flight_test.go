@@ -54,6 +54,15 @@ var _ = DescribeTable("A guard of a rotation in flight says why, and until when"
 		closed("placeholder surge-for-old sits on Node old-node, the very one that is to be replaced")),
 	Entry("surge_ready: no claim (§3.3)", guards.SurgeReady, APool(Anchored("old")), closed("there is no claim to replace")),
 
+	Entry("surge_settled: Karpenter may still plan for the placeholder (§3.3)", guards.SurgeSettled,
+		APool(Anchored("old"), due(PendingFor(0)), WithPlaceholderOn("new-node", corev1.PodRunning, RunningFor(time.Second))),
+		closed("Karpenter may still be planning for the placeholder until Fri 2026-01-09 18:00:02 UTC, in 2s").ChangingAt(Opening.Add(time.Hour+2*time.Second))),
+	Entry("surge_settled: it has run for long enough (§3.3)", guards.SurgeSettled,
+		APool(Anchored("old"), due(PendingFor(0)), WithPlaceholderOn("new-node", corev1.PodRunning, RunningFor(3*time.Second))),
+		holding("the placeholder has run for long enough, since Fri 2026-01-09 17:59:57 UTC")),
+	Entry("surge_settled: not told (§3.3)", guards.SurgeSettled, In("the surge is ready"),
+		holding("no placeholder tells since when it runs")),
+
 	Entry("drain_overdue: within the claim's own grace period and buffer (§3.3)", guards.DrainOverdue,
 		APool(Anchored("old"), due(DrainingFor(32*time.Minute), Graceful(30*time.Minute))),
 		closed("the drain of NodeClaim old may last until Fri 2026-01-09 18:00:00 UTC, in 0s").ChangingAt(Opening.Add(time.Hour+1))),

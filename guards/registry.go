@@ -22,6 +22,7 @@ const (
 	Candidate           = "candidate"
 	SurgeHeadroom       = "surge_headroom"
 	SurgeReady          = "surge_ready"
+	SurgeSettled        = "surge_settled"
 	ForcefulFallback    = "forceful_fallback"
 	ReadyTimeoutElapsed = "ready_timeout_elapsed"
 	DeletionTimestamp   = "deletion_timestamp"
@@ -38,9 +39,16 @@ func All() []Guard {
 }
 
 // timestampForm is how an instant is written in a reason: with the weekday, since windows are weekly.
-const timestampForm = "Mon 2006-01-02 15:04:05 MST"
+const timestampForm = "Mon 2006-01-02 15:04:05 "
 
-func at(t time.Time) string { return t.Format(timestampForm) }
+// at names the zone as a policy does, since an abbreviation such as JST or -03 leaves it open. What carries no zone of
+// a policy's is told in UTC.
+func at(t time.Time) string {
+	if zone := t.Location().String(); zone == "" || t.Location() == time.Local {
+		t = t.UTC()
+	}
+	return t.Format(timestampForm) + t.Location().String()
+}
 
 // in tells how far t lies ahead of now, in whole seconds.
 func in(now, t time.Time) string { return "in " + span(t.Sub(now)) }

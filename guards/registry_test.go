@@ -19,7 +19,7 @@ var _ = Describe("The guards", func() {
 		}
 		Expect(names).To(ConsistOf(
 			"in_window", "frozen", "cooldown_elapsed", "failure_pause_elapsed", "backoff_elapsed", "candidate", "surge_headroom",
-			"surge_ready", "forceful_fallback", "ready_timeout_elapsed", "deletion_timestamp", "claim_gone", "governed", "drain_overdue",
+			"surge_ready", "surge_settled", "forceful_fallback", "ready_timeout_elapsed", "deletion_timestamp", "claim_gone", "governed", "drain_overdue",
 			"pool_settled", "feasible"))
 	})
 

@@ -49,11 +49,11 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 		holding("no earlier rotation is still draining")),
 
 	Entry("in_window: open (§3.1)", guards.InWindow, APool(),
-		holding("the window is open until Sat 2026-01-10 06:00:00 JST").ChangingAt(Closing)),
+		holding("the window is open until Sat 2026-01-10 06:00:00 Asia/Tokyo").ChangingAt(Closing)),
 	Entry("in_window: its start is inside (§3.1)", guards.InWindow, APool(At(Opening)),
-		holding("the window is open until Sat 2026-01-10 06:00:00 JST").ChangingAt(Closing)),
+		holding("the window is open until Sat 2026-01-10 06:00:00 Asia/Tokyo").ChangingAt(Closing)),
 	Entry("in_window: its end is not (§3.1)", guards.InWindow, APool(At(Closing)),
-		closed("the window opens Wed 2026-01-14 02:00:00 JST, in 3d 20h").ChangingAt(NextOpening)),
+		closed("the window opens Wed 2026-01-14 02:00:00 Asia/Tokyo, in 3d 20h").ChangingAt(NextOpening)),
 	Entry("in_window: never closing (§3.1)", guards.InWindow, APool(WithPolicy(AlwaysOpen)), holding("the window never closes")),
 	Entry("in_window: no policy (§3.1)", guards.InWindow, APool(Ungoverned()), closed("no policy, no window")),
 

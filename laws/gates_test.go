@@ -8,7 +8,7 @@ func illegalGates() []illegal {
 	}
 	return []illegal{
 		{"the drain begins on something else than the replacement",
-			[]edit{replacing("drain", "when: [surge_ready]", "when: [surge_headroom]")},
+			[]edit{replacing("drain", "surge_ready, surge_settled", "surge_headroom")},
 			[]breach{{"surge-first", "drain", "when", "it can begin a drain from pending without a replacement; add surge_ready"}}},
 		{"a failed attempt goes straight to draining",
 			[]edit{replacing("retry", "to: pending", "to: draining"), replacing("retry", "mark_pending", "mark_draining")},

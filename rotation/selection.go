@@ -4,6 +4,7 @@ package rotation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -214,8 +215,8 @@ func (c Candidacy) Explain() string {
 	}
 }
 
-// Explain is a sentence that says why there is no candidate: the claim that can become one soonest, else how the
-// claims stand.
+// Explain is a sentence that says why there is no candidate: what keeps a claim that is of age, and the claim that can
+// become one soonest, else how the claims stand.
 func (sel Selection) Explain() string {
 	if sel.Refusal != "" {
 		return sel.Refusal
@@ -229,5 +230,23 @@ func (sel Selection) Explain() string {
 			first = c
 		}
 	}
-	return fmt.Sprintf("none of %d NodeClaims may be rotated; %s", len(sel.Candidacies), first.Explain())
+	told := first.Explain()
+	if kept, found := sel.kept(); found && kept != first {
+		told = kept.Explain() + "; " + told
+	}
+	return fmt.Sprintf("none of %d NodeClaims may be rotated; %s", len(sel.Candidacies), told)
+}
+
+// kept is the first claim that is of age, and that only a change of the cluster can make a candidate.
+func (sel Selection) kept() (Candidacy, bool) {
+	if len(sel.Due) == 0 {
+		return Candidacy{}, false
+	}
+	i := slices.IndexFunc(sel.Candidacies, func(c Candidacy) bool {
+		return sel.Due[c.Claim] && c.Until.IsZero() && c.Standing != BeingDeleted && c.Standing != AlreadyExpired
+	})
+	if i < 0 {
+		return Candidacy{}, false
+	}
+	return sel.Candidacies[i], true
 }

@@ -117,9 +117,9 @@ var _ = Describe("A selection (§3.2)", func() {
 		Expect(then.Due).To(HaveKey("d"))
 		Expect(then.Candidates).To(Equal(2))
 	})
-	It("explains itself by the claim that can become a candidate soonest", func() {
+	It("explains itself by what keeps a claim that is of age, and by the one that can become a candidate soonest", func() {
 		none := APool(AClaim("b", Aged(9*Day), NotReady), AClaim("c", Aged(3*Day)), AClaim("d", Aged(4*Day)))
-		Expect(none.Selection.Explain()).To(Equal("none of 3 NodeClaims may be rotated; NodeClaim d comes of age at 2026-01-11T16:43:00Z"))
+		Expect(none.Selection.Explain()).To(Equal("none of 3 NodeClaims may be rotated; NodeClaim b is not Ready; NodeClaim d comes of age at 2026-01-11T16:43:00Z"))
 	})
 })
 

@@ -140,6 +140,7 @@ func (w *World) claimFor(wish *wish) (h *host, pool string) {
 			continue
 		}
 		claim := w.draft(np)
+		asWished(claim, np, wish.pod)
 		for _, zone := range w.zonesOf(np, wish) {
 			claim.Labels[corev1.LabelTopologyZone] = zone
 			node := w.expected(claim)

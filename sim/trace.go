@@ -34,6 +34,14 @@ func (t *Trace) String() string { return strings.Join(t.lines, "\n") + "\n" }
 // Lines are those of the trace so far.
 func (t *Trace) Lines() []string { return slices.Clone(t.lines) }
 
+// Len is the number of lines so far, the pass in hand left out; 0 of no trace.
+func (t *Trace) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.lines)
+}
+
 const traceTime = "2006-01-02 15:04:05"
 
 // tell takes down what an actor does.

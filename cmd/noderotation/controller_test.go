@@ -39,7 +39,7 @@ func written(t *testing.T, name, content string) string {
 // A table that breaks a law refuses to start, and says which law, which row, which line; no cluster is needed for that.
 func TestControllerRefusesATableThatBreaksALaw(t *testing.T) {
 	g := NewWithT(t)
-	table := strings.Replace(string(noderotation.Transitions), "when: [surge_ready]", "when: [in_window]", 1)
+	table := strings.Replace(string(noderotation.Transitions), "when: [surge_ready, surge_settled]", "when: [in_window]", 1)
 	path := written(t, "mine.yaml", table)
 	line := strings.Count(table[:strings.Index(table, "when: [in_window]")], "\n") + 1
 

@@ -33,6 +33,6 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newControllerCommand(), newSimulateCommand(), newVersionCommand())
+	root.AddCommand(newControllerCommand(), newSimulateCommand(), newTableCommand(), newVersionCommand())
 	return root
 }

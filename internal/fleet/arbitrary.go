@@ -81,5 +81,5 @@ func anyClaim(t *rapid.T, name string) []Fact {
 func anyPlaceholder(t *rapid.T) Fact {
 	node := rapid.SampledFrom([]string{"", "old-node", "new-node", "other-node", "gone-node"}).Draw(t, "placeholder on")
 	phase := rapid.SampledFrom([]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}).Draw(t, "placeholder phase")
-	return WithPlaceholderOn(node, phase, maybe(t, "placeholder itself", Preempted, Unschedulable("no node fits"))...)
+	return WithPlaceholderOn(node, phase, maybe(t, "placeholder itself", Preempted, Unschedulable("no node fits"), RunningFor(time.Second), RunningFor(time.Minute))...)
 }

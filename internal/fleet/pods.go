@@ -45,6 +45,11 @@ func WithPlaceholderOn(node string, phase corev1.PodPhase, facts ...PodFact) Fac
 // Preempted is still there, with a deletionTimestamp.
 func Preempted(p *corev1.Pod, now time.Time) { p.DeletionTimestamp = &metav1.Time{Time: now} }
 
+// RunningFor has the kubelet know the Pod since then.
+func RunningFor(since time.Duration) PodFact {
+	return func(p *corev1.Pod, now time.Time) { p.Status.StartTime = &metav1.Time{Time: now.Add(-since)} }
+}
+
 // Unschedulable is what the scheduler could find no node for.
 func Unschedulable(message string) PodFact {
 	return func(p *corev1.Pod, _ time.Time) {

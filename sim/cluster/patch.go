@@ -211,10 +211,16 @@ func (d *draft) operate(body []byte) (understood bool, err error) {
 	return true, nil
 }
 
+// pointerEscapes are taken back from a JSON pointer's parts (RFC 6901).
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // annotationOf reads the annotation's key off a JSON pointer.
 func annotationOf(path string) (string, bool) {
 	key, found := strings.CutPrefix(path, annotationsPath+"/")
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(key), found
+	if !found {
+		return "", false
+	}
+	return pointerEscapes.Replace(key), true
 }
 
 func (d *draft) annotate(op *operation, key string) (understood bool, err error) {

@@ -64,6 +64,9 @@ func (v *View) Apply(c Change) {
 // Version is the resourceVersion of the newest change that the view has seen.
 func (v *View) Version() uint64 { return v.version }
 
+// Find finds an object of any kind; nil when there is none of this key.
+func (v *View) Find(kind Kind, key Key) client.Object { return v.tables[kind].get(key) }
+
 // Each visits every object, kind by kind and in order.
 func (v *View) Each(visit func(Kind, client.Object)) {
 	for k := range v.tables {

@@ -25,8 +25,14 @@ func (r *run) judgeWhole(before *State) {
 	r.judgeOutcome(before, pool)
 	r.judgeTold(before)
 	after := r.live.NodePool(r.pool)
+	if anchor := pool.Annotations[rotation.KeyActiveRotation]; anchor != "" && after.Annotations[rotation.KeyActiveRotation] == "" {
+		r.judgeEnd(anchor)
+	}
 	if anchor := after.Annotations[rotation.KeyActiveRotation]; anchor != "" {
 		r.judgeFlight(after, r.live.NodeClaim(anchor))
+		if pool.Annotations[rotation.KeyActiveRotation] == anchor {
+			r.judgeSurgeClaim(r.live.NodeClaim(anchor))
+		}
 	}
 	if policy := before.Policy(policyName); policy == nil && after.Annotations[rotation.KeyActiveRotation] != "" {
 		if claim := before.NodeClaim(pool.Annotations[rotation.KeyActiveRotation]); claim == nil || claim.Annotations[rotation.KeyState] != rotation.StateFailed {
@@ -35,6 +41,29 @@ func (r *run) judgeWhole(before *State) {
 	}
 }
 
+// judgeEnd: when a rotation's anchor goes nothing of the rotation is left (§5.2 completion, §3.8).
+func (r *run) judgeEnd(name string) {
+	if pod := placeholderOf(r.live.View, name); pod != nil && pod.DeletionTimestamp == nil {
+		r.breach("the rotation of %s is over, and its placeholder is still there", name)
+	}
+	own := ""
+	if claim := r.live.NodeClaim(name); claim != nil {
+		own = claim.Status.NodeName
+	}
+	for _, node := range r.live.Nodes() {
+		if node.DeletionTimestamp != nil || (node.Name != own && node.Annotations[rotation.KeySurgeFor] != name) {
+			continue
+		}
+		for _, key := range rotation.NodeMarkers() {
+			if value, marked := node.Annotations[key]; marked {
+				r.breach("the rotation of %s is over, and Node %s has still %s=%q", name, node.Name, key, value)
+			}
+		}
+		if node.Annotations[notedProtected] == "" && node.Annotations[rotation.KeyDoNotDisrupt] != "" || node.Annotations[notedCordoned] == "" && node.Spec.Unschedulable {
+			r.breach("the rotation of %s is over, and Node %s is still protected or cordoned, though no operator did that", name, node.Name)
+		}
+	}
+}
 
 // judgeOutcome tells success, failure and expired apart as §5.2 and §3.8 do, and compares with what the pass told.
 func (r *run) judgeOutcome(before *State, pool *karpenterv1.NodePool) {
@@ -137,7 +166,9 @@ func (r *run) judgeFlight(pool *karpenterv1.NodePool, claim *karpenterv1.NodeCla
 		if _, stamped := claim.Annotations[rotation.KeyStartedAt]; !stamped {
 			r.breach("the rotation of %s is pending, and nothing says since when", claim.Name)
 		}
-		r.judgeSurgeClaim(claim)
+		if placeholderOf(r.live.View, claim.Name) == nil && node != nil && !frozen(pool, r.live.now) {
+			r.breach("the rotation of %s is pending, and nobody asks for its replacement", claim.Name)
+		}
 	case rotation.StateDraining:
 		if pod := placeholderOf(r.live.View, claim.Name); pod != nil && pod.DeletionTimestamp == nil {
 			r.breach("%s is being drained, and its placeholder still holds the room", claim.Name)
@@ -153,10 +184,13 @@ func (r *run) judgeFlight(pool *karpenterv1.NodePool, claim *karpenterv1.NodeCla
 	}
 }
 
-// judgeSurgeClaim: surge-claim follows the placeholder (§5.3).
+// judgeSurgeClaim: while a rotation is pending surge-claim follows the placeholder (§5.3).
 func (r *run) judgeSurgeClaim(claim *karpenterv1.NodeClaim) {
+	if claim == nil || claim.Annotations[rotation.KeyState] != rotation.StatePending {
+		return
+	}
 	pod := placeholderOf(r.live.View, claim.Name)
-	if pod == nil || pod.Spec.NodeName == "" {
+	if pod == nil || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil {
 		return
 	}
 	host := claimOfNode(r.live.View, r.pool, pod.Spec.NodeName)

@@ -34,6 +34,11 @@ func (r *run) judge(w *write) {
 			r.judgeCreate(after)
 		}
 	}
+	if w.verb == "delete" {
+		if seen := r.view.Find(w.kind, w.key); seen == nil || seen.GetUID() != w.change.Object().GetUID() {
+			r.breach("%s %s is deleted, and it is not the one that the pass has seen", w.kind, w.key)
+		}
+	}
 }
 
 // judgePool holds the serial gate (§5.2 anchor semantics, §3.8).
@@ -106,8 +111,7 @@ func (r *run) judgeCreate(pod *corev1.Pod) {
 	if frozen(r.view.NodePool(r.pool), r.live.now) {
 		r.breach("placeholder %s is created although the pool is frozen", pod.Name)
 	}
-	pool := r.live.NodePool(r.pool)
-	if pool != nil && pool.Annotations[rotation.KeyActiveRotation] == name && pool.Annotations[rotation.KeyActiveRotationState] == rotation.StateDraining {
+	if claim := r.live.NodeClaim(name); claim != nil && claim.Annotations[rotation.KeyState] == rotation.StateDraining {
 		r.breach("placeholder %s is created again although the drain of %s has begun", pod.Name, name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,9 @@ type leader struct {
 	// in is the pass in hand.
 	in *run
 }
+
+// term is that of the controller's command: how long a pass may write.
+const term = 10 * time.Second
 
 // policySet tells which policies there are, and the day for which they are judged: what a process knows of them.
 type policySet struct {
@@ -86,6 +90,7 @@ type run struct {
 
 // write is one request that took effect.
 type write struct {
+	number int
 	verb   string
 	kind   cluster.Kind
 	key    cluster.Key
@@ -125,11 +130,11 @@ func (l *leader) assemble(r *run) *controller.Reconciler {
 		api = l.hand(api)
 	}
 	announcer := controller.NewAnnouncer(silence{}, l.metrics)
-	applier := &controller.Applier{Client: api, Own: r.own, Teller: r, Clock: r.live}
+	applier := &controller.Applier{Client: api, Own: r.own, Teller: r, Clock: r.live, Term: term}
 	return &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: r.view, Policies: l.policiesOf(r), Settings: settings()},
 		Machine: l.machine, Applier: applier, Own: r.own, Announcer: announcer, Clock: r.live, Gate: l.gate,
-		Sweep:   &controller.Sweep{Cache: r.view, Applier: applier, Clock: r.live, Settings: settings()},
+		Sweep:   &controller.Sweep{Cache: r.view, Live: r.live.View, Applier: applier, Clock: r.live, Settings: settings()},
 		Witness: func(pass controller.Pass, err error) { r.pass, r.err = pass, err },
 	}
 }
@@ -198,7 +203,7 @@ func (h *hand) through(verb string, object client.Object, do func() error) error
 	if err != nil {
 		return err
 	}
-	w := write{verb: verb, kind: kind, key: cluster.KeyOf(object)}
+	w := write{number: r.number, verb: verb, kind: kind, key: cluster.KeyOf(object)}
 	r.live.Changed = func(c cluster.Change) { w.change = c }
 	err = do()
 	r.live.Changed = nil
@@ -224,8 +229,11 @@ func (r *run) row() string {
 }
 
 // Before and after of a change, by kind; nil where there is none.
-func poolBefore(c cluster.Change) *karpenterv1.NodePool { p, _ := c.Before.(*karpenterv1.NodePool); return p }
-func nodeAfter(c cluster.Change) *corev1.Node           { n, _ := c.After.(*corev1.Node); return n }
+func poolBefore(c cluster.Change) *karpenterv1.NodePool {
+	p, _ := c.Before.(*karpenterv1.NodePool)
+	return p
+}
+func nodeAfter(c cluster.Change) *corev1.Node { n, _ := c.After.(*corev1.Node); return n }
 
 // placeholderOf finds the claim's placeholder.
 func placeholderOf(v *cluster.View, claim string) *corev1.Pod {

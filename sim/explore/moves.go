@@ -64,8 +64,9 @@ const (
 	DropPolicy
 	RestorePolicy
 	DropPool
-	// Renew has a claim go and another come by its name.
+	// Renew has a claim go and another come by its name, Replace a placeholder.
 	Renew
+	Replace
 	numVerbs
 )
 
@@ -82,7 +83,7 @@ var verbs = [numVerbs]string{
 	Cordon: "the operator cordons %s", Uncordon: "the operator uncordons %s",
 	Protect: "the operator protects %s", Unprotect: "the operator takes the protection of %s away",
 	DropPolicy: "the policy is deleted%s", RestorePolicy: "the policy is back%s", DropPool: "NodePool %s is deleted",
-	Renew: "%s goes, and another comes by its name",
+	Renew: "%s goes, and another comes by its name", Replace: "Pod %s goes, and another comes by its name",
 }
 
 // Move is what one actor can do next: a verb, what it is done to, and where to.
@@ -213,6 +214,7 @@ func (s *Scene) podMoves(of *State, pool string, all []Move) []Move {
 			add(Evict, "")
 		}
 		add(Remove, "")
+		add(Replace, "")
 	}
 	if waiting && !s.Barren && s.canLaunch(of, pool) {
 		all = append(all, Move{Verb: Provision, On: pool})

@@ -36,6 +36,14 @@ func (s *Scene) makeOperators(of *State, move Move) {
 		pool := claim.Labels[rotation.LabelNodePool]
 		of.remove(claim)
 		of.spawn(pool, move.On)
+	case Replace:
+		pod := of.Pod(namespace, move.On)
+		of.Remove(pod)
+		next := pod.DeepCopy()
+		next.UID, next.ResourceVersion, next.Spec.NodeName, next.Status = "", "", "", corev1.PodStatus{Phase: corev1.PodPending}
+		if err := of.Load(next); err != nil {
+			panic(err)
+		}
 	default:
 		panic("explore: nobody makes the move " + move.String())
 	}

@@ -69,8 +69,9 @@ type Scene struct {
 	Fallback, Windows bool
 	// Barren is true where Karpenter launches nothing.
 	Barren bool
-	// Leaders is true where a second leader may act in the middle of a pass.
-	Leaders bool
+	// Lags is true where a pass may miss what has just happened, and where a second leader may make a pass in the middle of
+	// another; Leaders where both may come together.
+	Lags, Leaders bool
 	// Share of the states that are explored, among all scenes.
 	Share int
 }

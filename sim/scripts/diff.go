@@ -14,7 +14,8 @@ type Difference struct {
 	File string
 	Line int
 	Text string
-	// Lines of both traces: with "- " those expected, with "+ " those that came, with "  " those in both.
+	// Lines of both traces: with "- " those expected, with "+ " those that came, with "  " those in both. Far from
+	// what differs, those in both are left out.
 	Lines []string
 }
 
@@ -23,19 +24,39 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s:%d: %s %s\n    %s", d.File, d.Line, stepMark, d.Text, strings.Join(d.Lines, "\n    "))
 }
 
-// Differences compares what came of a script with its traces as they were, step by step. ran must have the same steps.
-func (s *Script) Differences(ran *Script) []Difference {
+// Differences compares a document's traces with those that came of it when it was played, step by step.
+func (d *Document) Differences(played *Document) []Difference {
 	var found []Difference
-	for i, step := range s.Steps {
-		if i >= len(ran.Steps) {
+	for i, step := range d.Steps {
+		if i >= len(played.Steps) {
 			break
 		}
-		if was, is := step.Trace, ran.Steps[i].Trace; !slices.Equal(was, is) {
-			found = append(found, Difference{s.File, step.Line, step.Text, compared(was, is)})
+		if was, is := step.Trace, played.Steps[i].Trace; !slices.Equal(was, is) {
+			found = append(found, Difference{d.File, step.Line, step.Text, nearby(compared(was, is))})
 		}
 	}
 	return found
 }
+
+// around is how many lines around a differing one are shown.
+const around = 2
+
+// nearby leaves out the lines that are far from every difference.
+func nearby(lines []string) []string {
+	var near []string
+	for i, line := range lines {
+		neighbours := lines[max(0, i-around):min(len(lines), i+around+1)]
+		switch {
+		case slices.ContainsFunc(neighbours, func(l string) bool { return !strings.HasPrefix(l, "  ") }):
+			near = append(near, line)
+		case len(near) == 0 || near[len(near)-1] != leftOut:
+			near = append(near, leftOut)
+		}
+	}
+	return near
+}
+
+const leftOut = "  …"
 
 // compared puts two texts side by side by their longest common subsequence.
 func compared(was, is []string) []string {

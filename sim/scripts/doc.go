@@ -24,7 +24,7 @@
 // Karpenter adds to the pool api is called api+1, the next one api+2.
 //
 // The simulator's own clock and actors run under it, and the product's own table and controller. The same script gives
-// the same trace. The explorer prints the paths that it finds as scripts, with New.
+// the same trace. Where a world other than the simulated one is meant, a Document is the text, and Play has it happen.
 //
 // What must never enter: a rule of a rotation, and an expectation other than the trace.
 package scripts

@@ -21,6 +21,8 @@ const (
 	refused
 	// answerLost: the write takes effect, and the controller is told that it failed.
 	answerLost
+	// forbidden: the API server refuses it, and would again.
+	forbidden
 )
 
 var (
@@ -52,8 +54,11 @@ func (f *faults) write(object client.Object, do func() error) error {
 	f.writes++
 	kind, wrong := f.armed[f.writes]
 	delete(f.armed, f.writes)
-	if wrong && kind == refused {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, object.GetName(), errors.New("the object has been modified"))
+	switch resource := (schema.GroupResource{Resource: "objects"}); {
+	case wrong && kind == refused:
+		return apierrors.NewConflict(resource, object.GetName(), errors.New("the object has been modified"))
+	case wrong && kind == forbidden:
+		return apierrors.NewForbidden(resource, object.GetName(), errors.New("a policy of the cluster does not allow it"))
 	}
 	err := do()
 	if !wrong {

@@ -91,8 +91,12 @@ func (r *run) findings(pool string) error {
 		r.say("no policy: %s", s.Governance.Reason)
 		return nil
 	}
-	r.say("P %s, longest rotation %s, lead time %s, A %s, chances %d, C %d", rotation.Spell(f.P), rotation.Spell(f.RotationBound),
-		rotation.Spell(f.LeadTime), rotation.Spell(f.AgeThreshold), f.Chances, f.Capacity)
+	age := fmt.Sprintf("A %s, chances %d", rotation.Spell(f.AgeThreshold), f.Chances)
+	if !f.HasDeadline {
+		age = "no deadline"
+	}
+	r.say("P %s, D %s, longest rotation %s, lead time %s, %s, C %d", rotation.Spell(f.P), rotation.Spell(f.D),
+		rotation.Spell(f.RotationBound), rotation.Spell(f.LeadTime), age, f.Capacity)
 	for _, finding := range f.Findings {
 		r.say("%s (%s): %s", finding.Code, finding.Severity, finding.Message)
 	}

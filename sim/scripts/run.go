@@ -29,38 +29,10 @@ type run struct {
 	out   []string
 }
 
-// Run has the script happen under the table, from its start. The result is the same script with the traces that came
-// of it; the receiver stays as it is. The error names the step that could not be made.
-func (s *Script) Run(machine *controller.Machine) (*Script, error) {
+// begin makes the script's world. The error is a Problem.
+func begin(s *Script, machine *controller.Machine) (*run, error) {
 	r := &run{script: s, machine: machine, trace: &sim.Trace{}, names: newNames(), faults: &faults{armed: map[int]fault{}}}
-	if err := r.begin(); err != nil {
-		return nil, s.located(0, err)
-	}
-	ran := *s
-	ran.Steps = nil
-	for _, step := range s.Steps {
-		r.out = nil
-		if err := step.do(r); err != nil {
-			return nil, s.located(step.Line, err)
-		}
-		r.take()
-		step.Trace = r.out
-		ran.Steps = append(ran.Steps, step)
-	}
-	return &ran, nil
-}
-
-func (s *Script) located(line int, err error) error {
-	var p Problem
-	if errors.As(err, &p) {
-		p.File = s.File
-		return p
-	}
-	return Problem{File: s.File, Line: line, Message: err.Error()}
-}
-
-func (r *run) begin() error {
-	config := r.script.Setting.Config(r.machine)
+	config := s.Setting.Config(machine)
 	config.Trace = r.trace
 	config.Controller.Writes = r.faults.between
 	config.Seen = func(c cluster.Change) {
@@ -68,12 +40,27 @@ func (r *run) begin() error {
 			r.names.add(claim.Name, claim.Labels[rotation.LabelNodePool])
 		}
 	}
-	objects, err := r.script.Setting.Join(&config)
-	if err != nil {
-		return err
+	objects, err := s.Setting.Join(&config)
+	if err == nil {
+		r.world, err = sim.New(config, objects...)
 	}
-	r.world, err = sim.New(config, objects...)
-	return err
+	if err != nil {
+		problem := Problem{Line: 1, Message: err.Error()}
+		errors.As(err, &problem)
+		problem.File = s.File
+		return nil, problem
+	}
+	return r, nil
+}
+
+// make makes a step, and returns its trace.
+func (r *run) make(do action) ([]string, error) {
+	r.out = nil
+	if err := do(r); err != nil {
+		return nil, err
+	}
+	r.take()
+	return r.out, nil
 }
 
 // until lets time pass until so long after the start.

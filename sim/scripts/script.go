@@ -3,95 +3,65 @@
 package scripts
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"errors"
+
+	"noderotation.io/noderotation/controller"
 )
 
-// Script is a scenario: a setting, and what happens in it.
+// Script is a scenario in a simulated cluster: a setting, and what happens in it.
 type Script struct {
-	// File that it was read from; messages begin with it.
-	File string
-	// Title says in a line what is shown, About why it must be so.
-	Title, About string
-	// Sections of the specification that it stands on: "§3.1".
-	Sections []string
+	*Document
 	// Setting is what the cluster is made of at the start.
 	Setting Setting
-	// Steps in order.
-	Steps []Step
 
-	// head has the lines before the first step as they stand; tail those after the last one's trace.
-	head, tail []string
+	actions []action
 }
-
-// Step is one thing that happens, and the trace that came of it.
-type Step struct {
-	// Line of the step in its file.
-	Line int
-	// Text is the step as it stands, without its mark.
-	Text string
-	// Trace has the lines that it produced.
-	Trace []string
-
-	// lead has the comments and empty lines before the step.
-	lead []string
-	do   action
-}
-
-// The marks at the beginning of a line.
-const (
-	stepMark    = ">"
-	commentMark = "#"
-)
 
 // New makes a script from its parts: setting has its lines as they stand in a file (start, policy, pool, …), steps their
 // texts ("run 30m"). It has no traces until it is run. The error is Problems.
 func New(title string, sections, setting, steps []string) (*Script, error) {
-	var text strings.Builder
-	fmt.Fprintf(&text, "title    %s\nsection  %s\n\n", title, strings.Join(sections, ", "))
-	for _, line := range setting {
-		text.WriteString(line + "\n")
-	}
-	for _, step := range steps {
-		text.WriteString("\n" + stepMark + " " + step + "\n")
-	}
-	return Parse("", text.String())
+	return Parse("", compose(title, sections, setting, steps))
 }
 
-// Print writes the script as a file holds it: Parse reads it back.
-func (s *Script) Print() string {
-	lines := slices.Clone(s.head)
-	for _, step := range s.Steps {
-		lines = append(lines, step.lead...)
-		lines = append(lines, stepMark+" "+step.Text)
-		lines = append(lines, step.Trace...)
+// Parse reads a script. file is for messages. The error is Problems: all that is wrong, each with its line.
+func Parse(file, text string) (*Script, error) {
+	document, err := Read(file, text)
+	p := parser{script: &Script{Document: document}}
+	errors.As(err, &p.problems)
+	for _, e := range document.Entries {
+		p.setting(e)
 	}
-	lines = append(lines, s.tail...)
-	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+	if p.script.Setting.Start.IsZero() && len(p.problems) == 0 {
+		p.problem(1, "the script has no start: add a line such as `start 2026-01-09 17:00 UTC`")
+	}
+	for _, step := range document.Steps {
+		do, err := parseStep(step.Text)
+		if err != nil {
+			p.problem(step.Line, "%v", err)
+		}
+		p.script.actions = append(p.script.actions, do)
+	}
+	if err := p.problems.err(); err != nil {
+		return nil, err
+	}
+	return p.script, nil
 }
 
-// Problem is one thing that is wrong with a script.
-type Problem struct {
-	File    string
-	Line    int
-	Message string
-}
-
-func (p Problem) Error() string {
-	if p.File == "" {
-		return fmt.Sprintf("line %d: %s", p.Line, p.Message)
+// Run has the script happen under the table, from its start. The result is the same script with the traces that came
+// of it; the receiver stays as it is. The error is a Problem with the line of what could not be made.
+func (s *Script) Run(machine *controller.Machine) (*Script, error) {
+	r, err := begin(s, machine)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
-}
-
-// Problems are all that is wrong with a script, by line.
-type Problems []Problem
-
-func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i := range p {
-		lines[i] = p[i].Error()
+	next := 0
+	played, err := s.Play(func(Step) ([]string, error) {
+		do := s.actions[next]
+		next++
+		return r.make(do)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return strings.Join(lines, "\n")
+	return &Script{played, s.Setting, s.actions}, nil
 }

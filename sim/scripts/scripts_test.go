@@ -13,6 +13,9 @@ import (
 
 	"noderotation.io/noderotation"
 	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/guards"
+	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim/scripts"
 )
 
@@ -51,27 +54,32 @@ func TestScripts(t *testing.T) {
 				}
 				return
 			}
-			for _, difference := range script.Differences(ran) {
+			for _, difference := range script.Differences(ran.Document) {
 				t.Errorf("the trace is not the one in the file (-update writes it anew):\n%s", difference)
 			}
 		})
 	}
 }
 
-// rowOf finds the row in a line of a trace: "20s  controller api: start (idle → pending)".
-var rowOf = regexp.MustCompile(`^\S+ +controller \S+: ([a-z-]+) \(`)
-
-func TestEveryRowOfTheTableFiresInSomeScript(t *testing.T) {
-	fired := map[string]bool{}
+// said are the parts of the traces' lines that a form with one group finds.
+func said(t *testing.T, form string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	line := regexp.MustCompile(form)
 	for _, script := range all(t) {
 		for _, step := range script.Steps {
-			for _, line := range step.Trace {
-				if m := rowOf.FindStringSubmatch(line); m != nil {
-					fired[m[1]] = true
+			for _, told := range step.Trace {
+				if m := line.FindStringSubmatch(told); m != nil {
+					found[m[1]] = true
 				}
 			}
 		}
 	}
+	return found
+}
+
+func TestEveryRowOfTheTableFiresInSomeScript(t *testing.T) {
+	fired := said(t, `^\S+ +controller \S+: ([a-z-]+) \(`)
 	for _, row := range theTable(t).Table().Rows {
 		if !fired[row.ID] {
 			t.Errorf("row %s occurs in no trace", row.ID)
@@ -80,6 +88,30 @@ func TestEveryRowOfTheTableFiresInSomeScript(t *testing.T) {
 	}
 	if len(fired) > 0 {
 		t.Errorf("rows that the table does not have occur in traces: %v", fired)
+	}
+}
+
+func TestEveryGuardKeepsARowBackInSomeScript(t *testing.T) {
+	waited := said(t, `^  \S+ waits for (?:not )?([a-z_]+): `)
+	for _, guard := range guards.All() {
+		if !waited[guard.Name] {
+			t.Errorf("guard %s keeps no row back in any trace", guard.Name)
+		}
+	}
+}
+
+// A policy-level fatal makes the policy Invalid and is told by its sentence alone (§3.8).
+func TestEveryFindingAndEveryReasonOfAnEventIsToldInSomeScript(t *testing.T) {
+	told := said(t, `^ +tell (\S+) on `)
+	for _, rule := range rotation.Rules() {
+		if !told[rule.Code] && !(rule.Severity == rotation.Fatal && rule.Level == rotation.PolicyLevel) {
+			t.Errorf("finding %s is told in no trace", rule.Code)
+		}
+	}
+	for _, reason := range effects.Reasons() {
+		if !told[reason.Name] {
+			t.Errorf("an Event %s is told in no trace", reason.Name)
+		}
 	}
 }
 

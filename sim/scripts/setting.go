@@ -109,44 +109,54 @@ func merged(labels, more map[string]string) map[string]string {
 	return out
 }
 
+// parser reads what the document of a script means.
+type parser struct {
+	script   *Script
+	problems Problems
+}
+
+func (p *parser) problem(line int, format string, args ...any) {
+	p.problems = append(p.problems, Problem{p.script.File, line, fmt.Sprintf(format, args...)})
+}
+
 // setting reads an entry of the setting.
-func (p *parser) setting(e entry) {
+func (p *parser) setting(e Entry) {
 	s := &p.script.Setting
-	if s.Start.IsZero() && e.keyword != "start" {
-		p.problem(e.line, "put the start before %s: times count from it", e.keyword)
+	if s.Start.IsZero() && e.Keyword != "start" {
+		p.problem(e.Line, "put the start before %s: times count from it", e.Keyword)
 		return
 	}
-	switch e.keyword {
+	switch e.Keyword {
 	case "start":
-		at, err := instant(e.name)
+		at, err := instant(e.Name)
 		if err != nil {
-			p.problem(e.line, "%v", err)
+			p.problem(e.Line, "%v", err)
 		}
 		s.Start = at
 		s.Karpenter = steady()
 		s.Seed = 1
 	case "seed":
-		n, err := strconv.ParseUint(e.name, 10, 32)
+		n, err := strconv.ParseUint(e.Name, 10, 32)
 		if err != nil {
-			p.problem(e.line, "%q is no seed: write a number", e.name)
+			p.problem(e.Line, "%q is no seed: write a number", e.Name)
 		}
 		s.Seed = n
 	case "policy":
-		policy, err := policyOf(e.name, nil)
+		policy, err := policyOf(e.Name, nil)
 		p.apply(e, err, func(c clause) error { return changePolicy(policy, c) })
 		s.Policies = append(s.Policies, policy)
 	case "pool":
-		pool := &Pool{Fleet: sim.Fleet{Pool: e.name, Zones: []string{"a"}}}
+		pool := &Pool{Fleet: sim.Fleet{Pool: e.Name, Zones: []string{"a"}}}
 		p.apply(e, named(e), func(c clause) error { return changePool(pool, c) })
 		s.Pools = append(s.Pools, pool)
 	case "budget":
-		budget := budgetOf(e.name)
+		budget := budgetOf(e.Name)
 		p.apply(e, named(e), func(c clause) error { return changeBudget(budget, c) })
 		s.Budgets = append(s.Budgets, budget)
 	case "node", "claim":
 		p.apply(e, named(e), func(c clause) error { return changeMember(s, e, c) })
 	case "daemon":
-		daemon := sim.Daemon{Namespace: "kube-system", Name: e.name, Requests: corev1.ResourceList{}}
+		daemon := sim.Daemon{Namespace: "kube-system", Name: e.Name, Requests: corev1.ResourceList{}}
 		p.apply(e, named(e), func(c clause) error { return setQuantity(daemon.Requests, c.key, c.args) })
 		s.Daemons = append(s.Daemons, daemon)
 	case "karpenter":
@@ -154,27 +164,27 @@ func (p *parser) setting(e entry) {
 	case "controller":
 		p.apply(e, nil, func(c clause) error { return changeProcess(s, c) })
 	default:
-		p.problem(e.line, "there is no keyword %q: the head of a script has title, section, about, start, seed, policy, pool, node, "+
-			"claim, budget, daemon, karpenter and controller", e.keyword)
+		p.problem(e.Line, "there is no keyword %q: the head of a script has title, section, about, start, seed, policy, pool, node, "+
+			"claim, budget, daemon, karpenter and controller", e.Keyword)
 	}
 }
 
 // apply reads an entry's clauses.
-func (p *parser) apply(e entry, err error, change func(clause) error) {
+func (p *parser) apply(e Entry, err error, change func(clause) error) {
 	if err != nil {
-		p.problem(e.line, "%v", err)
+		p.problem(e.Line, "%v", err)
 		return
 	}
 	for _, c := range e.clauses {
 		if err := change(c); err != nil {
-			p.problem(c.line, "%s: %v", strings.TrimSpace(e.keyword+" "+e.name), err)
+			p.problem(c.line, "%s: %v", strings.TrimSpace(e.Keyword+" "+e.Name), err)
 		}
 	}
 }
 
-func named(e entry) error {
-	if len(strings.Fields(e.name)) != 1 {
-		return fmt.Errorf("%s: give it a name, and its properties in indented lines below", e.keyword)
+func named(e Entry) error {
+	if len(strings.Fields(e.Name)) != 1 {
+		return fmt.Errorf("%s: give it a name, and its properties in indented lines below", e.Keyword)
 	}
 	return nil
 }

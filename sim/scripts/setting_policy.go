@@ -30,7 +30,9 @@ func policyOf(name string, clauses []clause) (*v1alpha1.RotationPolicy, error) {
 	return policy, nil
 }
 
-func changePolicy(policy *v1alpha1.RotationPolicy, c clause) error { return policyProperties.set(policy, c) }
+func changePolicy(policy *v1alpha1.RotationPolicy, c clause) error {
+	return policyProperties.set(policy, c)
+}
 
 var policyProperties = properties[*v1alpha1.RotationPolicy]{
 	"selects":   selects,

@@ -200,7 +200,7 @@ type member struct {
 }
 
 // changeMember puts a property of a Node or NodeClaim off until it is there.
-func changeMember(s *Setting, e entry, c clause) error {
+func changeMember(s *Setting, e Entry, c clause) error {
 	if _, known := memberProperties[c.key]; !known {
 		return memberProperties.set(member{}, c)
 	}
@@ -208,11 +208,11 @@ func changeMember(s *Setting, e entry, c clause) error {
 		for _, o := range objects {
 			_, node := o.(*corev1.Node)
 			_, claim := o.(*karpenterv1.NodeClaim)
-			if o.GetName() == e.name && (node && e.keyword == "node" || claim && e.keyword == "claim") {
+			if o.GetName() == e.Name && (node && e.Keyword == "node" || claim && e.Keyword == "claim") {
 				return memberProperties.set(member{o, s}, c)
 			}
 		}
-		return Problem{Line: e.line, Message: fmt.Sprintf("no pool has a %s %s: those of the pool api are api-0, api-1, …", e.keyword, e.name)}
+		return Problem{Line: e.Line, Message: fmt.Sprintf("no pool has a %s %s: those of the pool api are api-0, api-1, …", e.Keyword, e.Name)}
 	})
 	return nil
 }
@@ -224,7 +224,9 @@ var memberProperties = properties[member]{
 		})
 	},
 	"label": func(m member, args []string) error {
-		return labelled(args, func(key, value string) { m.object.SetLabels(merged(m.object.GetLabels(), map[string]string{key: value})) })
+		return labelled(args, func(key, value string) {
+			m.object.SetLabels(merged(m.object.GetLabels(), map[string]string{key: value}))
+		})
 	},
 	"protected": flagged(func(m member) {
 		m.object.SetAnnotations(rotation.Annotate(m.object.GetAnnotations(), map[string]string{rotation.KeyDoNotDisrupt: rotation.ValueTrue}))
@@ -254,14 +256,18 @@ var memberProperties = properties[member]{
 			claim.Spec.ExpireAfter = karpenterv1.NillableDuration{}
 			return nil
 		}
-		return spanned(func(c *karpenterv1.NodeClaim, d time.Duration) { c.Spec.ExpireAfter = karpenterv1.NillableDuration{Duration: &d} })(claim, args)
+		return spanned(func(c *karpenterv1.NodeClaim, d time.Duration) {
+			c.Spec.ExpireAfter = karpenterv1.NillableDuration{Duration: &d}
+		})(claim, args)
 	},
 	"terminationGracePeriod": func(m member, args []string) error {
 		claim, ok := m.object.(*karpenterv1.NodeClaim)
 		if !ok {
 			return errors.New("only a claim has a terminationGracePeriod")
 		}
-		return spanned(func(c *karpenterv1.NodeClaim, d time.Duration) { c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: d} })(claim, args)
+		return spanned(func(c *karpenterv1.NodeClaim, d time.Duration) {
+			c.Spec.TerminationGracePeriod = &metav1.Duration{Duration: d}
+		})(claim, args)
 	},
 	"allocatable": func(m member, args []string) error {
 		list := corev1.ResourceList{}

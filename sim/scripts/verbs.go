@@ -127,6 +127,7 @@ func troubleVerbs() []verb {
 	return []verb{
 		armed("kill the controller after its <nth> write", killed),
 		armed("refuse the controller's <nth> write", refused),
+		armed("forbid the controller's <nth> write", forbidden),
 		armed("lose the answer to the controller's <nth> write", answerLost),
 		{"kill the controller", func(slots) (action, error) {
 			return func(r *run) error { r.world.StopController(); return r.settle() }, nil

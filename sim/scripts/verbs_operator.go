@@ -277,4 +277,6 @@ func (r *run) placeholder(claim string) *corev1.Pod {
 }
 
 // clock is the time since the start.
-func (r *run) clock() string { return spell(r.world.Since(r.script.Setting.Start).Truncate(time.Millisecond)) }
+func (r *run) clock() string {
+	return spell(r.world.Since(r.script.Setting.Start).Truncate(time.Millisecond))
+}

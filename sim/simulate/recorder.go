@@ -21,6 +21,8 @@ import (
 type recorder struct {
 	world *sim.World
 	start time.Time
+	// trace of the world; nil without one.
+	trace *sim.Trace
 
 	lives     map[string]*Life
 	order     []*Life
@@ -165,7 +167,7 @@ func (r *recorder) pool(before, after *karpenterv1.NodePool) {
 	now := r.now()
 	open, anchor := r.open[after.Name], after.Annotations[rotation.KeyActiveRotation]
 	if open != nil && anchor != open.Claim {
-		open.End = &now
+		open.End, open.last = &now, r.trace.Len()
 		open.Outcome = r.outcome(open, before, after)
 		if life := r.lifeOf(after.Name, open.Claim); life != nil {
 			open.Margin = life.Margin
@@ -187,7 +189,7 @@ func (r *recorder) pool(before, after *karpenterv1.NodePool) {
 
 func (r *recorder) begin(pool, claim string) *Rotation {
 	now := r.now()
-	open := &Rotation{Pool: pool, Claim: claim, Start: now, Attempt: 1, Outcome: InProgress}
+	open := &Rotation{Pool: pool, Claim: claim, Start: now, Attempt: 1, Outcome: InProgress, first: r.trace.Len()}
 	if object := r.claimNamed(claim); object != nil {
 		open.Age = secondsOf(now.Sub(object.CreationTimestamp.Time))
 		if failures, err := strconv.Atoi(object.Annotations[rotation.KeyRetryCount]); err == nil {

@@ -123,6 +123,8 @@ type Rotation struct {
 
 	// zone is the window's.
 	zone *time.Location
+	// first and last are where the passes that began and ended it stand in the trace.
+	first, last int
 }
 
 // Severity of a finding.
@@ -158,6 +160,8 @@ type Edge struct {
 	About string `json:"about"`
 	// Count is how often the row fired and something came of it.
 	Count int `json:"count"`
+	// Returns is true where the row also lets the anchor go: the pool is idle on the next pass, whatever To says.
+	Returns bool `json:"returns,omitempty"`
 }
 
 // Seconds is a duration in whole seconds.

@@ -44,6 +44,7 @@ func Run(ctx context.Context, in *Input, o Options) (*Result, error) {
 	config.Seen, config.Passed = recorder.seen, recorder.passed
 	if o.Trace {
 		config.Trace = &sim.Trace{}
+		recorder.trace = config.Trace
 	}
 	world, err := sim.New(config, objects...)
 	if err != nil {
@@ -81,7 +82,7 @@ func (r *recorder) result(o Options) *Result {
 	for i := range table.Rows {
 		row := &table.Rows[i]
 		for _, from := range row.From {
-			result.Edges = append(result.Edges, Edge{row.ID, from, row.To, row.About, r.fired[edge{row.ID, from}]})
+			result.Edges = append(result.Edges, Edge{row.ID, from, row.To, row.About, r.fired[edge{row.ID, from}], o.Machine.Model().Returns(row)})
 		}
 	}
 	for _, pool := range r.world.NodePools() {
@@ -130,12 +131,21 @@ func (r *recorder) poolOf(name string, result *Result) Pool {
 	return pool
 }
 
+// endsAfter tells whether nobody had asked for the node's end by then.
+func (l *Life) endsAfter(t time.Time) bool {
+	end := l.Deleted
+	if end == nil {
+		end = l.Gone
+	}
+	return end == nil || end.After(t)
+}
+
 // tally counts what each window of the pool saw, and tells its rotations in which they began.
 func (p *Pool) tally(result *Result) {
 	for i := range p.Windows {
 		w := &p.Windows[i]
 		for _, life := range result.Lives {
-			if life.Pool == p.Name && life.Due != nil && life.Due.Before(w.End) && (life.Deleted == nil || life.Deleted.After(w.Start)) {
+			if life.Pool == p.Name && life.Ready != nil && life.Due != nil && life.Due.Before(w.End) && life.endsAfter(w.Start) {
 				w.Waiting++
 			}
 		}

@@ -90,7 +90,7 @@ func (r *Result) because(pool *Pool, expired []*Life) string {
 		reasons = append(reasons, fmt.Sprintf("For %d of them no rotation came to its end in time: look at the attempts in the timeline.", failed))
 	}
 	if crowded > 0 {
-		reasons = append(reasons, fmt.Sprintf("For %d of them no rotation could start in the windows that they lived to see, which have room for about %s each: "+
+		reasons = append(reasons, fmt.Sprintf("For %d of them the windows that they lived to see were taken up by other nodes: they have room for about %s each; "+
 			"lengthen the windows or open more of them, lower cooldownAfter, raise minRotationChances, or spread the nodes over several NodePools.",
 			crowded, plural(pool.Capacity, "rotation")))
 	}

@@ -7,63 +7,52 @@ import (
 	"time"
 )
 
-// stampLength is that of the time that a line of a trace begins with.
-const stampLength = len(time.DateTime)
-
-// trace gives each rotation the lines of the trace that tell of its pool, from its start to its end.
+// trace gives each rotation the lines of the trace that tell of its pool, from the pass that began it to the one that
+// ended it.
 func (r *Result) trace(lines []string) {
-	byPool := map[string][]*Rotation{}
-	for _, rotation := range r.Rotations {
-		byPool[rotation.Pool] = append(byPool[rotation.Pool], rotation)
-	}
 	pools := map[string]string{}
+	for _, pool := range r.Pools {
+		pools[pool.Name] = pool.Name
+	}
 	for _, life := range r.Lives {
 		pools[life.Claim] = life.Pool
 	}
-	var open *Rotation
-	for _, line := range lines {
-		if strings.HasPrefix(line, "  ") {
-			if open != nil {
-				open.Trace = append(open.Trace, line)
+	for _, rotation := range r.Rotations {
+		last := len(lines)
+		if rotation.End != nil {
+			last = blockEnd(lines, rotation.last)
+		}
+		within := false
+		for _, line := range lines[rotation.first:last] {
+			if !strings.HasPrefix(line, indent) {
+				within = about(line, rotation.Pool, pools)
 			}
-			continue
-		}
-		open = nil
-		at, err := time.Parse(time.DateTime, line[:stampLength])
-		if err != nil {
-			continue
-		}
-		for _, pool := range about(line[stampLength:], pools, byPool) {
-			if open = current(byPool, pool, at); open != nil {
-				open.Trace = append(open.Trace, line)
-				break
+			if within {
+				rotation.Trace = append(rotation.Trace, line)
 			}
 		}
 	}
 }
 
-// about are the pools that a line speaks of: by name, or by the name of a claim.
-func about(line string, pools map[string]string, byPool map[string][]*Rotation) []string {
-	var found []string
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" :,;()/", r) }) {
-		if pool, is := pools[word]; is {
-			found = append(found, pool)
-		} else if _, is := byPool[word]; is {
-			found = append(found, word)
-		}
+// indent is before each line of a pass but its first, which begins with the time.
+const indent = "  "
+
+// blockEnd is behind the pass that begins at that line.
+func blockEnd(lines []string, begin int) int {
+	end := begin + 1
+	for end < len(lines) && strings.HasPrefix(lines[end], indent) {
+		end++
 	}
-	return found
+	return min(end, len(lines))
 }
 
-// current is the pool's rotation at that moment. The list shrinks as the trace goes on: it is in order.
-func current(byPool map[string][]*Rotation, pool string, at time.Time) *Rotation {
-	list := byPool[pool]
-	for len(list) > 0 && list[0].End != nil && list[0].End.Before(at) {
-		list = list[1:]
+// about tells whether a line speaks of the pool, by its name or by that of a claim.
+func about(line, pool string, pools map[string]string) bool {
+	text := line[min(len(time.DateTime), len(line)):]
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" :,;()/", r) }) {
+		if pools[word] == pool {
+			return true
+		}
 	}
-	byPool[pool] = list
-	if len(list) == 0 || at.Before(list[0].Start) {
-		return nil
-	}
-	return list[0]
+	return false
 }

@@ -48,12 +48,12 @@ var _ = Describe("A drain", func() {
 		s.controllerRuns(ctx)
 		stuck := map[*fleet]string{}
 		for _, f := range all {
-			s.governs(ctx, policyFor(f.Pool.Name))
+			s.governs(ctx, policyFor(f.Name))
 		}
 		for _, f := range all {
 			stuck[f] = s.drains(ctx, f)
 			if f != budget {
-				freeze(ctx, f.Pool.Name) // of these the new nodes alone would be next
+				freeze(ctx, f.Name) // of these the new nodes alone would be next
 			}
 		}
 
@@ -63,30 +63,30 @@ var _ = Describe("A drain", func() {
 			protected: `has karpenter.sh/do-not-disrupt="true"`,
 			endless:   "Pod default/" + held + " should have ended at",
 		} {
-			event := toldWithin(ctx, 3*time.Minute, "DrainStuck", f.Pool.Name)
+			event := toldWithin(ctx, 3*time.Minute, "DrainStuck", f.Name)
 			Expect(event.Note).To(ContainSubstring("the drain of NodeClaim %s is overdue; it is held by ", stuck[f]))
 			Expect(event.Note).To(ContainSubstring(holder))
 			Expect(s.reads(ctx, f, "noderotation_drain_stuck")).To(Equal(1.0))
 			s.expectOverdue(ctx, stuck[f], event.EventTime.Time, period+rotation.Buffer)
 		}
-		Expect(verdict.Attempts(s.recording(ctx), budget.Pool.Name)).To(HaveLen(1), "the gate is held")
+		Expect(verdict.Attempts(s.recording(ctx), budget.Name)).To(HaveLen(1), "the gate is held")
 
 		By("letting go")
-		freeze(ctx, budget.Pool.Name)
+		freeze(ctx, budget.Name)
 		budget.Workload.MaxUnavailable = pods(1)
 		Expect(shared.ApplyWorkload(ctx, budget.Workload)).To(Succeed())
 		s.unprotect(ctx, protected)
 		release(ctx, held)
 		for _, f := range all {
-			s.await(ctx, "the rotation of "+f.Pool.Name+" is over", func(world record.World) bool {
-				return world.Claims[stuck[f]] == nil && world.Pools[f.Pool.Name].Annotations[rotation.KeyActiveRotation] == ""
+			s.await(ctx, "the rotation of "+f.Name+" is over", func(world record.World) bool {
+				return world.Claims[stuck[f]] == nil && world.Pools[f.Name].Annotations[rotation.KeyActiveRotation] == ""
 			})
 		}
 
 		recording := s.recording(ctx)
 		for _, f := range all {
 			ExpectEndings(recording, f, verdict.Success)
-			Expect(verdict.Rotated(recording, f.Pool.Name, stuck[f])).To(BeEmpty(), "rotated")
+			Expect(verdict.Rotated(recording, f.Name, stuck[f])).To(BeEmpty(), "rotated")
 			ExpectSerial(recording, f)
 			ExpectMakeBeforeBreak(recording, f, 1)
 			ExpectNeverMoreThan(recording, f, len(f.Originals)+1)
@@ -106,14 +106,14 @@ var _ = Describe("A drain", func() {
 			f.ExpireAfter, f.TerminationGracePeriod = 4*time.Minute, 2*time.Minute
 		})
 		s.stands(ctx, f)
-		liveLonger(ctx, f.Pool.Name)
+		liveLonger(ctx, f.Name)
 		s.controllerRuns(ctx)
 		s.governs(ctx, policyFor("late", func(spec *v1alpha1.RotationPolicySpec) { spec.Surge.ForcefulFallback.Enabled = true }))
 		s.rotatesOnce(ctx, f)
 
 		recording := s.recording(ctx)
 		ExpectEndings(recording, f, verdict.Success, verdict.Success)
-		drains, breaches := verdict.Surgeless(recording, f.Pool.Name)
+		drains, breaches := verdict.Surgeless(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "surge-less")
 		Expect(drains).To(Equal(nodes), "drains judged")
 		ExpectSerial(recording, f)
@@ -126,7 +126,7 @@ var _ = Describe("A drain", func() {
 		for _, claim := range f.Originals {
 			Expect(s.whoDeleted(claim)).To(Equal(manifests.User), "before Karpenter had to")
 		}
-		Expect(told(ctx, "ForcefulFallback", f.Pool.Name).Type).To(Equal("Warning"))
+		Expect(told(ctx, "ForcefulFallback", f.Name).Type).To(Equal("Warning"))
 		Expect(s.reads(ctx, f, "noderotation_forceful_fallback_total")).To(Equal(float64(nodes)))
 	}, SpecTimeout(patience))
 })
@@ -151,7 +151,7 @@ func forceAfter(ctx context.Context, claim string, delay time.Duration) {
 func (s *scenario) drains(ctx context.Context, f *fleet) string {
 	GinkgoHelper()
 	draining := ""
-	s.await(ctx, "a node of "+f.Pool.Name+" drains", func(world record.World) bool {
+	s.await(ctx, "a node of "+f.Name+" drains", func(world record.World) bool {
 		for _, name := range f.Originals {
 			if claim := world.Claims[name]; claim != nil && claim.DeletionTimestamp != nil && isIn(world, name, rotation.StateDraining) {
 				draining = name
@@ -188,7 +188,7 @@ func (s *scenario) finalize(ctx context.Context, f *fleet) string {
 	patch := fmt.Appendf(nil, `{"metadata":{"finalizers":[%q]}}`, holdingFinalizer)
 	_, err = shared.Client().CoreV1().Pods(all[0].Namespace).Patch(ctx, all[0].Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { release(ctx, all[0].Name) })
+	DeferCleanup(release, all[0].Name)
 	return all[0].Name
 }
 

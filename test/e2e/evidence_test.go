@@ -55,7 +55,7 @@ func (s *scenario) reads(ctx context.Context, f *fleet, name string, labels ...s
 	answer, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = answer.Body.Close() }()
-	labels = append(labels, fmt.Sprintf("nodepool=%q", f.Pool.Name))
+	labels = append(labels, fmt.Sprintf("nodepool=%q", f.Name))
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		series, value, _ := strings.Cut(lines.Text(), " ")
 		if !strings.HasPrefix(series, name+"{") || !containsAll(series, labels) {
@@ -93,8 +93,8 @@ func (s *scenario) comesTo(ctx context.Context, claim, state string) {
 // more.
 func ExpectEndings(recording record.Recording, f *fleet, outcomes ...verdict.Outcome) {
 	GinkgoHelper()
-	Expect(verdict.Outcomes(verdict.Attempts(recording, f.Pool.Name))).To(Equal(outcomes), "outcomes")
-	ended, breaches := verdict.EndedInOrder(recording, f.Pool.Name)
+	Expect(verdict.Outcomes(verdict.Attempts(recording, f.Name))).To(Equal(outcomes), "outcomes")
+	ended, breaches := verdict.EndedInOrder(recording, f.Name)
 	Expect(breaches).To(BeEmpty(), "what an attempt left behind")
 	Expect(ended).To(Equal(len(outcomes)), "endings judged")
 }

@@ -38,7 +38,7 @@ var _ = Describe("A force-expiry", func() {
 		s.comesTo(ctx, claim, rotation.StatePending)
 		Expect(shared.DeleteNodeClaim(ctx, claim)).To(Succeed())
 		s.comesTo(ctx, claim, rotation.StateExpired)
-		freeze(ctx, f.Pool.Name) // the fleet gets new nodes, and those are due at once
+		freeze(ctx, f.Name) // the fleet gets new nodes, and those are due at once
 		s.settles(ctx, f)
 
 		recording := s.recording(ctx)
@@ -60,19 +60,19 @@ var _ = Describe("A force-expiry", func() {
 		claim := f.Originals[0]
 		deadline := s.deadlineOf(ctx, claim)
 		lifted := deadline.Add(-late)
-		freezeUntil(ctx, f.Pool.Name, lifted)
-		liveLonger(ctx, f.Pool.Name)
+		freezeUntil(ctx, f.Name, lifted)
+		liveLonger(ctx, f.Name)
 		launchesTake(ctx, 2*late)
 		s.controllerRuns(ctx)
 		s.governs(ctx, policyFor("expiring", pausesLong))
 		s.comesTo(ctx, claim, rotation.StatePending)
 		s.comesTo(ctx, claim, rotation.StateExpired)
-		freeze(ctx, f.Pool.Name)
+		freeze(ctx, f.Name)
 		s.settles(ctx, f)
 
 		recording := s.recording(ctx)
 		ExpectEndings(recording, f, verdict.Expired)
-		Expect(verdict.StartedWithin(verdict.Attempts(recording, f.Pool.Name), lifted)).To(BeEmpty(), "after the freeze")
+		Expect(verdict.StartedWithin(verdict.Attempts(recording, f.Name), lifted)).To(BeEmpty(), "after the freeze")
 		Expect(s.whoDeleted(claim)).To(Equal(karpenter))
 		ExpectBudgetNeverViolated(recording, f)
 		ExpectNothingOfOursLeft(recording)
@@ -90,9 +90,9 @@ var _ = Describe("A force-expiry", func() {
 		launchesTake(ctx, 10*time.Second)
 		s.controllerRuns(ctx)
 		s.governs(ctx, policyFor("unseen", pausesLong))
-		s.await(ctx, "a replacement is launched", func(world record.World) bool { return len(world.ClaimsOf(f.Pool.Name)) == 2 })
+		s.await(ctx, "a replacement is launched", func(world record.World) bool { return len(world.ClaimsOf(f.Name)) == 2 })
 		Expect(s.controller.Stop()).To(Succeed())
-		freeze(ctx, f.Pool.Name)
+		freeze(ctx, f.Name)
 		Expect(shared.DeleteNodeClaim(ctx, claim)).To(Succeed())
 		s.await(ctx, "NodeClaim "+claim+" is gone", func(world record.World) bool { return world.Claims[claim] == nil })
 		s.controllerRuns(ctx)
@@ -104,7 +104,7 @@ var _ = Describe("A force-expiry", func() {
 		ExpectNothingOfOursLeft(recording)
 		ExpectNobodyProtected(recording)
 		s.ExpectTransitions(f, "start", "pending-claim-gone")
-		s.expectExpiredOnce(ctx, f, f.Pool.Name)
+		s.expectExpiredOnce(ctx, f, f.Name)
 		s.expectNoCooldown(ctx, f)
 	}, SpecTimeout(patience))
 })
@@ -122,11 +122,11 @@ func (s *scenario) expectExpiredOnce(ctx context.Context, f *fleet, about string
 func (s *scenario) expectNoCooldown(ctx context.Context, f *fleet) {
 	GinkgoHelper()
 	thawed := time.Now()
-	thaw(ctx, f.Pool.Name)
+	thaw(ctx, f.Name)
 	s.await(ctx, "the next rotation starts", func(world record.World) bool {
-		return world.Pools[f.Pool.Name].Annotations[rotation.KeyActiveRotation] != ""
+		return world.Pools[f.Name].Annotations[rotation.KeyActiveRotation] != ""
 	})
-	Expect(verdict.StartedWithin(verdict.Attempts(s.recording(ctx), f.Pool.Name), thawed)).To(BeEmpty(), "after the freeze")
+	Expect(verdict.StartedWithin(verdict.Attempts(s.recording(ctx), f.Name), thawed)).To(BeEmpty(), "after the freeze")
 }
 
 // deadlineOf is when Karpenter expires the claim: by the claim's own expireAfter (§3.2).

@@ -22,18 +22,19 @@ var _ = Describe("A freeze", func() {
 	It("lets nothing start, and the rotation that waited for its end starts within two seconds of it (§3.1)", func(ctx SpecContext) {
 		s, f := begin(ctx), fleetOf("frozen", 1)
 		s.stands(ctx, f)
-		freeze(ctx, f.Pool.Name)
+		freeze(ctx, f.Name)
 		s.controllerRuns(ctx)
 		s.governs(ctx, policyFor("frozen"))
 		Eventually(ctx, func() float64 { return s.reads(ctx, f, "noderotation_candidates") }).Should(Equal(1.0), "a pass has seen the candidate")
 		lifted := time.Now().Add(5 * time.Second).Truncate(time.Second)
-		freezeUntil(ctx, f.Pool.Name, lifted)
+		freezeUntil(ctx, f.Name, lifted)
 		s.rotatesOnce(ctx, f)
 
 		recording := s.recording(ctx)
-		_, breaches := verdict.FreezeHeld(recording, f.Pool.Name)
-		Expect(verdict.StartedWithin(verdict.Attempts(recording, f.Pool.Name), lifted)).To(BeEmpty(), "after the freeze")
+		held, breaches := verdict.FreezeHeld(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "freeze")
+		Expect(held).NotTo(BeZero(), "events during the freeze")
+		Expect(verdict.StartedWithin(verdict.Attempts(recording, f.Name), lifted)).To(BeEmpty(), "after the freeze")
 		ExpectEndings(recording, f, verdict.Success)
 		ExpectSerial(recording, f)
 		ExpectMakeBeforeBreak(recording, f, 1)
@@ -53,7 +54,7 @@ var _ = Describe("A freeze", func() {
 		s.await(ctx, "a placeholder waits for its node", func(world record.World) bool { return len(placeholdersFor(world, claim)) == 1 })
 
 		By("freezing the pool before the replacement stands")
-		freeze(ctx, f.Pool.Name)
+		freeze(ctx, f.Name)
 		s.await(ctx, "the surge is ready, and noted on the claim", func(world record.World) bool {
 			surge := world.Claims[world.Claims[claim].Annotations[rotation.KeySurgeClaim]]
 			return surge != nil && surge.StatusConditions().Root().IsTrue() && record.NodeReady(world.Nodes[surge.Status.NodeName])
@@ -66,14 +67,14 @@ var _ = Describe("A freeze", func() {
 		s.expectGuardReasserted(ctx, claim)
 
 		By("lifting the freeze")
-		thaw(ctx, f.Pool.Name)
+		thaw(ctx, f.Name)
 		s.rotatesOnce(ctx, f)
 
 		recording := s.recording(ctx)
-		held, breaches := verdict.FreezeHeld(recording, f.Pool.Name)
+		held, breaches := verdict.FreezeHeld(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "freeze")
 		Expect(held).NotTo(BeZero(), "events during the freeze")
-		reasserted, breaches := verdict.Guarded(recording, f.Pool.Name)
+		reasserted, breaches := verdict.Guarded(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "guard")
 		Expect(reasserted).To(Equal(3), "guards put back")
 		ExpectEndings(recording, f, verdict.Success)

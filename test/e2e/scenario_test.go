@@ -88,10 +88,13 @@ func (s *scenario) end(ctx context.Context) {
 	Expect(s.recorder.Err()).NotTo(HaveOccurred())
 }
 
-// show puts the recording and the controller's log into the report.
+// show puts the recording and the controllers' logs into the report.
 func (s *scenario) show() {
-	if log, err := os.ReadFile(s.log()); err == nil {
-		AddReportEntry("the controller's log", string(log), ReportEntryVisibilityFailureOrVerbose)
+	logs, _ := filepath.Glob(filepath.Join(s.folder, "*.log"))
+	for _, path := range logs {
+		if log, err := os.ReadFile(path); err == nil {
+			AddReportEntry(filepath.Base(path), string(log), ReportEntryVisibilityFailureOrVerbose)
+		}
 	}
 	if all, err := audit.Since(shared.AuditLog(), s.auditFrom); err == nil {
 		var writes bytes.Buffer

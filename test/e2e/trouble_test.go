@@ -61,8 +61,8 @@ var _ = Describe("A replacement that does not stand within readyTimeout", func()
 
 		recording := s.recording(ctx)
 		ExpectEndings(recording, f, verdict.Failed, verdict.Failed, verdict.Success)
-		Expect(verdict.PausesKept(verdict.Attempts(recording, f.Pool.Name), failurePause, retryBackoff)).To(BeEmpty(), "pauses")
-		induced, breaches := verdict.Reaped(recording, f.Pool.Name)
+		Expect(verdict.PausesKept(verdict.Attempts(recording, f.Name), failurePause, retryBackoff)).To(BeEmpty(), "pauses")
+		induced, breaches := verdict.Reaped(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "induced claims")
 		Expect(induced).To(Equal(1), "claims launched for a failed attempt")
 		Expect(zones(recording, f)).To(ConsistOf(zone), "the replacement stands where the candidate did")
@@ -92,7 +92,7 @@ func runsOut(ctx context.Context, zone string) {
 // zoneOf is the zone of the fleet's only Node.
 func (s *scenario) zoneOf(ctx context.Context, f *fleet) string {
 	GinkgoHelper()
-	nodes, err := shared.NodesOf(ctx, f.Pool.Name)
+	nodes, err := shared.NodesOf(ctx, f.Name)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(nodes).To(HaveLen(1))
 	return nodes[0].Labels[corev1.LabelTopologyZone]
@@ -101,7 +101,7 @@ func (s *scenario) zoneOf(ctx context.Context, f *fleet) string {
 // zones are those in which the pool's Nodes stand at the end.
 func zones(recording record.Recording, f *fleet) []string {
 	var found []string
-	for _, node := range recording.End().NodesOf(f.Pool.Name) {
+	for _, node := range recording.End().NodesOf(f.Name) {
 		found = append(found, node.Labels[corev1.LabelTopologyZone])
 	}
 	return found

@@ -19,7 +19,7 @@ var _ = Describe("A rotation starts within two seconds", func() {
 	It("of the node's coming of age (§3.2, §5.2)", func(ctx SpecContext) {
 		s, f := begin(ctx), fleetOf("aging", 1, withLargePods)
 		s.stands(ctx, f)
-		s.controllerRuns(ctx)
+		s.controllerRuns(ctx, alone)
 		var born time.Time
 		s.await(ctx, "the node's claim is known", func(world record.World) bool {
 			born = world.Claims[f.Originals[0]].CreationTimestamp.Time
@@ -39,7 +39,7 @@ var _ = Describe("A rotation starts within two seconds", func() {
 	It("of the window's opening (§3.1, §5.2)", func(ctx SpecContext) {
 		s, f := begin(ctx), fleetOf("opening", 1, withLargePods)
 		s.stands(ctx, f)
-		s.controllerRuns(ctx)
+		s.controllerRuns(ctx, alone)
 		// The next full minute, but not one that may have come before the policy is read.
 		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
 		s.governs(ctx, policyFor("opening", func(spec *v1alpha1.RotationPolicySpec) {

@@ -25,7 +25,7 @@ const (
 // startCluster starts the control plane, whose executable has been built.
 func (d *demo) startCluster(ctx context.Context) (err error) {
 	d.say(by(demonstration, demoBegins, "", fmt.Sprintf(
-		"a fleet of %d nodes is about to be replaced, before it expires; Ctrl-C ends it all", d.fleet.Nodes)))
+		"shows a fleet of %d nodes being replaced before it expires; Ctrl-C ends it", d.fleet.Nodes)))
 	d.say(by(demonstration, clusterStarting, "", "starts etcd, API server, scheduler, controller manager, kwok and Karpenter"))
 	if d.cluster, err = cluster.Start(ctx, cluster.Options{Name: "demo", Dir: d.dir, Log: &d.trouble}); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (d *demo) openWindow(ctx context.Context) error {
 		return err
 	}
 	object := "RotationPolicy/" + d.fleet.Pool
-	d.say(by(demonstration, policyApplied, object, "applies RotationPolicy "+d.fleet.Pool+": each node gets 2 chances before Karpenter expires it"))
+	d.say(by(demonstration, policyApplied, object, "applies RotationPolicy "+d.fleet.Pool+": each node gets 2 chances before it expires"))
 	d.say(by(demonstration, windowOpen, object, fmt.Sprintf("the window is open, daily %s–%s UTC, and all nodes are due", w.Start, w.End)))
 	return nil
 }

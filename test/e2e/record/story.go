@@ -28,13 +28,14 @@ func (r Recording) Tell(to io.Writer) {
 func (e Event) String() string {
 	object := e.Object()
 	said := strings.ToLower(string(e.Change))
-	if e.Change == watch.Modified {
+	switch e.Change {
+	case watch.Modified:
 		changes := differences(traits(e.Before), traits(e.After))
 		if len(changes) == 0 {
 			return ""
 		}
 		said = strings.Join(changes, ", ")
-	} else if e.Change == watch.Added {
+	case watch.Added:
 		said += " " + strings.Join(differences(nil, traits(e.After)), ", ")
 	}
 	return fmt.Sprintf("%6d  %-19s %s: %s", e.Revision, KindOf(object), object.GetName(), said)

@@ -104,7 +104,7 @@ const (
 	mostDoublings = 3
 )
 
-// PausesKept: after each failure the pool pauses for failurePause, and the claim itself for retryBackoff, doubled with each
+// PausesKept judges that after each failure the pool pauses for failurePause, and the claim itself for retryBackoff, doubled with each
 // failure of it up to eight times; and the next attempt, here always of the same claim, begins as soon as both are over
 // (§3.2, §5.2 gates).
 func PausesKept(attempts []Attempt, failurePause, retryBackoff time.Duration) []string {
@@ -136,7 +136,7 @@ func PausesKept(attempts []Attempt, failurePause, retryBackoff time.Duration) []
 	return found
 }
 
-// StartedWithin: the first attempt that begins at or after from does so within the time in which a rotation starts once
+// StartedWithin judges that the first attempt that begins at or after from does so within the time in which a rotation starts once
 // its gates are open (§5.2).
 func StartedWithin(attempts []Attempt, from time.Time) []string {
 	var found breaches

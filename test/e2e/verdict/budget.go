@@ -12,7 +12,7 @@ import (
 	"noderotation.io/noderotation/test/e2e/record"
 )
 
-// BudgetKept: once all the replicas that the budget speaks of were Ready, never fewer of them are Ready and staying than
+// BudgetKept judges that once all the replicas that the budget speaks of were Ready, never fewer of them are Ready and staying than
 // its spec allows. It is worked out from the Pods themselves; what the budget's status says counts for nothing.
 func BudgetKept(recording record.Recording, budget types.NamespacedName, replicas int) []string {
 	var found breaches

@@ -11,7 +11,7 @@ import (
 	"noderotation.io/noderotation/test/e2e/record"
 )
 
-// EndedInOrder: at the instant at which the pool's anchor is cleared, nothing else of the attempt is left, Nodes are
+// EndedInOrder judges that at the instant at which the pool's anchor is cleared, nothing else of the attempt is left, Nodes are
 // protected and cordoned as they were before it, and those stamps are written that its outcome calls for and no others
 // (§3.8, §5.2, §5.3).
 //
@@ -129,7 +129,7 @@ func retriesOf(claim *karpenterv1.NodeClaim) int {
 	return count
 }
 
-// Reaped: when a failed attempt ends, every claim that was launched for it is being deleted or gone (§3.8). A claim that
+// Reaped judges that when a failed attempt ends, every claim that was launched for it is being deleted or gone (§3.8). A claim that
 // a Pod other than the placeholder lives on is left to its guest, and one that could not be launched to Karpenter.
 //
 // induced counts the launched claims of failed attempts.

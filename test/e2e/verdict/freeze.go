@@ -12,7 +12,7 @@ import (
 	"noderotation.io/noderotation/test/e2e/record"
 )
 
-// FreezeHeld: while the pool is frozen no rotation is anchored, no placeholder is made and no drain begins (§3.1). What
+// FreezeHeld judges that while the pool is frozen no rotation is anchored, no placeholder is made and no drain begins (§3.1). What
 // was already decided when the freeze was written may still arrive; such a recording proves nothing, so freeze a pool at
 // rest, or one that waits.
 //
@@ -50,7 +50,7 @@ func frozenAt(world record.World, pool string, at time.Time) bool {
 	return err == nil && at.Before(until)
 }
 
-// Guarded: from the moment at which a claim of the pool is marked as pending and its Node has been protected and
+// Guarded judges that from the moment at which a claim of the pool is marked as pending and its Node has been protected and
 // cordoned, that Node stays so until the anchor is cleared (§3.4, §5.2 idempotent recovery). An instant in which another
 // hand took the guard away and we have yet to put it back is counted, not blamed: reasserted is how often that was made
 // good.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/test/e2e/record"
 )
@@ -34,16 +36,22 @@ func Leftovers(world record.World) []string {
 		}
 	}
 	for _, claim := range world.Claims {
-		if state := claim.Annotations[rotation.KeyState]; state == "pending" || state == "draining" {
-			left = append(left, fmt.Sprintf("NodeClaim %s is %s", claim.Name, state))
-		}
-		for _, key := range []string{rotation.KeyStartedAt, rotation.KeySurgeClaim} {
-			if value, stands := claim.Annotations[key]; stands {
-				left = append(left, fmt.Sprintf("NodeClaim %s has %s=%s", claim.Name, key, value))
-			}
-		}
+		left = append(left, leftOn(claim)...)
 	}
 	slices.Sort(left)
+	return left
+}
+
+// leftOn is what of an attempt stands on a claim.
+func leftOn(claim *karpenterv1.NodeClaim) (left []string) {
+	if state := claim.Annotations[rotation.KeyState]; state == rotation.StatePending || state == rotation.StateDraining {
+		left = append(left, fmt.Sprintf("NodeClaim %s is %s", claim.Name, state))
+	}
+	for _, key := range []string{rotation.KeyStartedAt, rotation.KeySurgeClaim} {
+		if value, stands := claim.Annotations[key]; stands {
+			left = append(left, fmt.Sprintf("NodeClaim %s has %s=%s", claim.Name, key, value))
+		}
+	}
 	return left
 }
 

@@ -14,7 +14,7 @@ import (
 	"noderotation.io/noderotation/test/e2e/record"
 )
 
-// Serial: the pool never has two nodes on their way out, and a claim is in a rotation only while the pool's anchor names
+// Serial judges that the pool never has two nodes on their way out, and a claim is in a rotation only while the pool's anchor names
 // it (§3.3, §5.2 anchor semantics).
 func Serial(recording record.Recording, pool string) []string {
 	var found breaches
@@ -62,7 +62,7 @@ func leaves(claim *karpenterv1.NodeClaim) bool {
 	return claim.DeletionTimestamp != nil && claim.Status.NodeName != "" && claim.Annotations[rotation.KeyState] != rotation.StateExpired
 }
 
-// NeverMoreThan: the pool has at most this many nodes, and as many claims, at any instant (§3.3: N + 1).
+// NeverMoreThan judges that the pool has at most this many nodes, and as many claims, at any instant (§3.3: N + 1).
 func NeverMoreThan(recording record.Recording, pool string, most int) []string {
 	var found breaches
 	recording.Replay(func(event record.Event, world record.World) {
@@ -76,7 +76,7 @@ func NeverMoreThan(recording record.Recording, pool string, most int) []string {
 	return found
 }
 
-// MakeBeforeBreak: whenever one of the pool's claims that stood in a rotation begins to be deleted, its placeholder runs
+// MakeBeforeBreak judges that whenever one of the pool's claims that stood in a rotation begins to be deleted, its placeholder runs
 // on another Ready Node of the pool and holds all the room that the old node's Pods will need (§3.3).
 //
 // replaced counts the drains that were judged: a recording without any proves nothing.
@@ -158,7 +158,7 @@ func lackingRoom(world record.World, claim *karpenterv1.NodeClaim, placeholder *
 	return lacking
 }
 
-// Rotated: each of these claims was anchored exactly once, drained, and is gone; the pool's nodes are others (§1).
+// Rotated judges that each of these claims was anchored exactly once, drained, and is gone; the pool's nodes are others (§1).
 func Rotated(recording record.Recording, pool string, claims ...string) []string {
 	var found breaches
 	anchored := map[string]int{}

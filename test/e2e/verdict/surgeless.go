@@ -9,7 +9,7 @@ import (
 	"noderotation.io/noderotation/test/e2e/record"
 )
 
-// Surgeless: each drain of the pool is the forceful fallback's. When it begins the pool says so, and never is there a
+// Surgeless judges that each drain of the pool is the forceful fallback's. When it begins the pool says so, and never is there a
 // placeholder, or a marker, a protection or a cordon on a Node of the pool (§3.6).
 //
 // drains counts those that were judged.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"noderotation.io/noderotation/sim/simulate"
+)
+
+var examples = filepath.Join("..", "..", "examples")
+
+// A run ends well, or with an error that makes the exit status 1: a node expired, or a finding is fatal.
+func TestSimulateTellsAGoodFleetFromABadOne(t *testing.T) {
+	g := NewWithT(t)
+	out, err := run(t, "simulate", filepath.Join(examples, "healthy"), "--for", "12d")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(SatisfyAll(
+		HavePrefix("A healthy fleet\n12d, from Fri 2026-01-09 00:00 UTC, seed 1: 1 NodePool, 12 nodes\n"),
+		ContainSubstring("\nSat 2026-01-10 02:00–06:00 Asia/Tokyo\n  02:00:00  api            api-11 → api-"),
+		ContainSubstring("nodes rotated inside windows; none expired; smallest margin 2d"),
+		Not(ContainSubstring("\x1b"))))
+
+	out, err = run(t, "simulate", filepath.Join(examples, "batch"))
+	g.Expect(err).To(MatchError("2 nodes expired"))
+	g.Expect(out).To(SatisfyAll(ContainSubstring("EXPIRED at the age of 20d"), ContainSubstring("fatal NodeExpired: NodePool batch: 2 nodes expired")))
+}
+
+func TestSimulateFailsOnAFatalFinding(t *testing.T) {
+	out, err := run(t, "simulate", written(t, "fleet.yaml", `
+kind: RotationPolicy
+apiVersion: noderotation.io/v1alpha1
+metadata: {name: weekly}
+spec:
+  nodePoolSelector: {}
+  maintenanceWindows: [{timezone: UTC, days: [Sun], start: "02:00", end: "06:00"}]
+---
+kind: Fleet
+pool: api
+expireAfter: 10d
+nodes: 1
+`), "--for", "1d", "--start", "2026-01-09T00:00:00Z")
+	NewWithT(t).Expect(err).To(MatchError("a finding is fatal"))
+	NewWithT(t).Expect(out).To(ContainSubstring("fatal ANonPositive: NodePool api: "))
+}
+
+func TestSimulateWritesJSON(t *testing.T) {
+	g := NewWithT(t)
+	out, err := run(t, "simulate", filepath.Join(examples, "healthy"), "--for", "3d", "-o", "json")
+	g.Expect(err).NotTo(HaveOccurred())
+	var result simulate.Result
+	g.Expect(json.Unmarshal([]byte(out), &result)).To(Succeed())
+	g.Expect(result.Verdict.Rotated).To(BeNumerically(">", 3))
+	g.Expect(result.Rotations).To(HaveEach(HaveField("Trace", Not(BeEmpty()))))
+}
+
+func TestSimulateIsTheSameFromTheSameSeed(t *testing.T) {
+	g := NewWithT(t)
+	tell := func(seed string) string {
+		out, err := run(t, "simulate", filepath.Join(examples, "shortage"), "--for", "5d", "--seed", seed, "-o", "json")
+		g.Expect(err).NotTo(HaveOccurred())
+		return out
+	}
+	g.Expect(tell("7")).To(Equal(tell("7")))
+	g.Expect(tell("7")).NotTo(Equal(tell("8")))
+}
+
+func TestSimulateTakesTroubleFromTheCommandLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags []string
+		says  string
+	}{
+		"a shortage":        {[]string{"--shortage", "12h+8h"}, "attempts rolled back"},
+		"a chance of one":   {[]string{"--shortage-chance", "0.5"}, "rolled back"},
+		"slow provisioning": {[]string{"--slow-provisioning", "20m"}, "rolled back"},
+		"slow drains":       {[]string{"--slow-drains", "20m"}, "drain 40m"},
+		"an outage":         {[]string{"--outage", "0h+2d"}, "no node ended in 3d; 7 are due at the end"},
+		"a blocking budget": {[]string{"--blocking-budgets", "0h+2d"}, "drain 1h"},
+		"two at once":       {[]string{"--outage", "1h+2h", "--shortage", "12h+8h"}, "attempts rolled back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _ := run(t, append([]string{"simulate", filepath.Join(examples, "healthy"), "--for", "3d"}, c.flags...)...)
+			NewWithT(t).Expect(out).To(ContainSubstring(c.says))
+		})
+	}
+}
+
+func TestSimulateRefusesBadFlags(t *testing.T) {
+	healthy := filepath.Join(examples, "healthy")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"nothing":          {nil, "nothing to simulate: name files or directories"},
+		"a missing file":   {[]string{"/nowhere/x.yaml"}, "the input cannot be read: "},
+		"an empty folder":  {[]string{t.TempDir()}, "has no .yaml, .yml or .json file"},
+		"a span":           {[]string{healthy, "--for", "ever"}, `--for: "ever" is no duration`},
+		"a start":          {[]string{healthy, "--start", "tomorrow"}, `--start is "tomorrow"; write a time such as 2026-01-09T00:00:00Z`},
+		"an output":        {[]string{healthy, "-o", "yaml"}, `--output is "yaml"; set it to json, or leave it out`},
+		"a stretch":        {[]string{healthy, "--outage", "3d"}, `--outage: "3d" is no stretch of time`},
+		"a report's place": {[]string{healthy, "--for", "1h", "--report", "/nowhere/x.html"}, "--report: the page cannot be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, append([]string{"simulate"}, c.args...)...)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+		})
+	}
+}
+
+func TestSimulateWritesAReport(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "report.html")
+	_, err := run(t, "simulate", filepath.Join(examples, "fallback"), "--report", file)
+	g.Expect(err).NotTo(HaveOccurred())
+	page, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(page)).To(SatisfyAll(HavePrefix("<!doctype html>"), ContainSubstring("FallbackUsed"), ContainSubstring("start-fallback")))
+}
+
+// What --from-cluster asks of an API server: six lists, and nothing is written.
+func TestSimulateReadsACluster(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(aCluster(t))
+	defer server.Close()
+	kubeconfig := written(t, "kubeconfig", fmt.Sprintf(`
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: here, user: me}}]
+clusters: [{name: here, cluster: {server: %q}}]
+users: [{name: me}]
+`, server.URL))
+	out, err := run(t, "simulate", "--from-cluster", "--kubeconfig", kubeconfig, "--start", "2026-01-09T00:00:00Z", "--for", "3d")
+	g.Expect(err).NotTo(HaveOccurred(), out)
+	g.Expect(out).To(ContainSubstring("1 of 1 nodes rotated inside windows; none expired"))
+}
+
+// aCluster answers for a cluster with a policy, a pool and a NodeClaim that is due.
+func aCluster(t *testing.T) http.Handler {
+	group := func(name, version string) string {
+		return fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":"%s/%s","version":%q}],"preferredVersion":{"groupVersion":"%s/%s","version":%q}}`,
+			name, name, version, version, name, version, version)
+	}
+	resources := func(groupVersion string, kinds ...string) string {
+		var all []string
+		for _, kind := range kinds {
+			plural := strings.ToLower(kind) + "s"
+			if strings.HasSuffix(kind, "y") {
+				plural = strings.ToLower(strings.TrimSuffix(kind, "y")) + "ies"
+			}
+			all = append(all, fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["list"]}`, plural, kind, strings.HasPrefix(kind, "Pod")))
+		}
+		return fmt.Sprintf(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[%s]}`, groupVersion, strings.Join(all, ","))
+	}
+	list := func(groupVersion, kind, item string) string {
+		return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":{},"items":[%s]}`, kind, groupVersion, item)
+	}
+	answers := map[string]string{
+		"/api":                           `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":                          `{"kind":"APIGroupList","groups":[` + strings.Join([]string{group("noderotation.io", "v1alpha1"), group("karpenter.sh", "v1"), group("policy", "v1")}, ",") + `]}`,
+		"/api/v1":                        resources("v1", "Node", "Pod"),
+		"/apis/policy/v1":                resources("policy/v1", "PodDisruptionBudget"),
+		"/apis/karpenter.sh/v1":          resources("karpenter.sh/v1", "NodePool", "NodeClaim"),
+		"/apis/noderotation.io/v1alpha1": resources("noderotation.io/v1alpha1", "RotationPolicy"),
+		"/apis/noderotation.io/v1alpha1/rotationpolicies": list("noderotation.io/v1alpha1", "RotationPolicy",
+			`{"metadata":{"name":"weekly"},"spec":{"nodePoolSelector":{},"maintenanceWindows":[{"timezone":"Asia/Tokyo","days":["Wed","Sat"],"start":"02:00","end":"06:00"}]}}`),
+		"/apis/karpenter.sh/v1/nodepools": list("karpenter.sh/v1", "NodePool",
+			`{"metadata":{"name":"api"},"spec":{"template":{"spec":{"expireAfter":"336h","terminationGracePeriod":"1h"}}}}`),
+		"/apis/karpenter.sh/v1/nodeclaims": list("karpenter.sh/v1", "NodeClaim",
+			`{"metadata":{"name":"api-1","creationTimestamp":"2025-12-29T00:00:00Z","finalizers":["karpenter.sh/termination"],
+			  "labels":{"karpenter.sh/nodepool":"api","topology.kubernetes.io/zone":"a","kubernetes.io/arch":"arm64","karpenter.sh/capacity-type":"spot"}},
+			  "spec":{"expireAfter":"336h","terminationGracePeriod":"1h"},
+			  "status":{"nodeName":"node-1","allocatable":{"cpu":"4","memory":"16Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"},{"type":"Launched","status":"True"},{"type":"Initialized","status":"True"}]}}`),
+		"/api/v1/nodes": list("v1", "Node", ""),
+		"/api/v1/pods": list("v1", "Pod", `{"metadata":{"name":"app-1","namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app","uid":"1","controller":true}]},
+			"spec":{"nodeName":"node-1","containers":[{"name":"app","resources":{"requests":{"cpu":"3"}}}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`),
+		"/apis/policy/v1/poddisruptionbudgets": list("policy/v1", "PodDisruptionBudget", ""),
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, known := answers[r.URL.Path]
+		if r.Method != http.MethodGet || !known {
+			t.Errorf("the API server was asked to %s %s", r.Method, r.URL.Path)
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, answer)
+	})
+}
