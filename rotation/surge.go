@@ -82,10 +82,10 @@ func SurgeReady(s Snapshot) (host *corev1.Node, reason string) {
 const Settling = 3 * time.Second
 
 // SurgeSettles is the first instant at which the placeholder has run for long enough. The second result is false when
-// no placeholder has started, or when it does not tell since when it runs.
+// no rotation is anchored, or its placeholder does not tell since when it runs.
 func SurgeSettles(s Snapshot) (time.Time, bool) {
 	pod := s.Placeholder()
-	if pod == nil || pod.Status.StartTime == nil {
+	if s.Anchor() == "" || pod == nil || pod.Status.StartTime == nil {
 		return time.Time{}, false
 	}
 	return pod.Status.StartTime.Add(Settling), true

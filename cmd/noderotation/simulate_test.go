@@ -80,10 +80,10 @@ func TestSimulateTakesTroubleFromTheCommandLine(t *testing.T) {
 		says  string
 	}{
 		"a shortage":        {[]string{"--shortage", "12h+8h"}, "attempts rolled back"},
-		"a chance of one":   {[]string{"--shortage-chance", "0.5"}, "rolled back"},
+		"a chance of one":   {[]string{"--shortage-chance", "1"}, "rolled back"},
 		"slow provisioning": {[]string{"--slow-provisioning", "20m"}, "rolled back"},
-		"slow drains":       {[]string{"--slow-drains", "20m"}, "drain 40m"},
-		"an outage":         {[]string{"--outage", "0h+2d"}, "no node ended in 3d; 7 are due at the end"},
+		"slow drains":       {[]string{"--slow-drains", "20m"}, "drain 20m"},
+		"an outage":         {[]string{"--outage", "0h+2d"}, "no node ended in 3d; 9 are due at the end"},
 		"a blocking budget": {[]string{"--blocking-budgets", "0h+2d"}, "drain 1h"},
 		"two at once":       {[]string{"--outage", "1h+2h", "--shortage", "12h+8h"}, "attempts rolled back"},
 	} {

@@ -26,7 +26,10 @@ func (r *run) judgeWhole(before *State) {
 	r.judgeTold(before)
 	after := r.live.NodePool(r.pool)
 	if anchor := pool.Annotations[rotation.KeyActiveRotation]; anchor != "" && after.Annotations[rotation.KeyActiveRotation] == "" {
-		r.judgeEnd(anchor)
+		// A failed rotation was cleaned up before it was marked so; its rows only let go.
+		if claim := before.NodeClaim(anchor); claim == nil || claim.Annotations[rotation.KeyState] != rotation.StateFailed {
+			r.judgeEnd(anchor)
+		}
 	}
 	if anchor := after.Annotations[rotation.KeyActiveRotation]; anchor != "" {
 		r.judgeFlight(after, r.live.NodeClaim(anchor))
@@ -166,7 +169,7 @@ func (r *run) judgeFlight(pool *karpenterv1.NodePool, claim *karpenterv1.NodeCla
 		if _, stamped := claim.Annotations[rotation.KeyStartedAt]; !stamped {
 			r.breach("the rotation of %s is pending, and nothing says since when", claim.Name)
 		}
-		if placeholderOf(r.live.View, claim.Name) == nil && node != nil && !frozen(pool, r.live.now) {
+		if placeholderOf(r.view, claim.Name) == nil && placeholderOf(r.live.View, claim.Name) == nil && node != nil && !frozen(pool, r.live.now) {
 			r.breach("the rotation of %s is pending, and nobody asks for its replacement", claim.Name)
 		}
 	case rotation.StateDraining:

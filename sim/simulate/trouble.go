@@ -52,6 +52,9 @@ func (t *Trouble) befall(config *sim.Config, o Options) {
 			"has Pods end as usual", func(w *sim.World) { w.SlowDown(0) })
 	}
 	for _, s := range t.Outages {
+		if from, _ := s.bounds(o); !from.After(o.Start) {
+			config.Controller.Absent = true
+		}
 		s.script(config, o, "loses the controller", (*sim.World).StopController, "has the controller back", (*sim.World).StartController)
 	}
 	for _, f := range t.Freezes {

@@ -37,6 +37,7 @@ func (e Event) String() string {
 		said = strings.Join(changes, ", ")
 	case watch.Added:
 		said += " " + strings.Join(differences(nil, traits(e.After)), ", ")
+	case watch.Deleted, watch.Bookmark, watch.Error: // the word says it all
 	}
 	return fmt.Sprintf("%6d  %-19s %s: %s", e.Revision, KindOf(object), object.GetName(), said)
 }
