@@ -66,10 +66,16 @@ test-race: ## Run the same tests under the race detector; needs a C compiler.
 	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages under the race detector"
 	go test -race $(PACKAGES)
 
+.PHONY: explore
+explore: build ## Explore what can happen to a rotation, and go wrong in it, for an hour.
+	bin/noderotation table explore --states 10000000 --for 1h $(ARGS)
+
 .PHONY: e2e
 e2e: export CGO_ENABLED = 0
 e2e: export NODEROTATION_BINARY = $(CURDIR)/bin/noderotation
 e2e: build cluster-bin ## Run the suite on a real control plane with a real Karpenter; flags of Ginkgo in ARGS, such as --seed=1.
+	@echo "==> testing what the suite judges by"
+	go -C test/e2e test $$(go -C test/e2e list ./... | grep -v '/e2e$$')
 	@echo "==> running the end-to-end suite on $(E2E_CLUSTERS) clusters side by side"
 	go -C test/e2e run github.com/onsi/ginkgo/v2/ginkgo run -v --procs=$(E2E_CLUSTERS) --timeout=60m --fail-on-pending $(ARGS) .
 

@@ -31,7 +31,8 @@ var _ = Describe("Loading a table (architecture.md, the laws a table must obey)"
 
 		var problems machine.Problems
 		Expect(errors.As(err, &problems)).To(BeTrue(), "%v", err)
-		line := strings.Count(edited[:strings.Index(edited, at)], "\n") + 1
+		before, _, _ := strings.Cut(edited, at)
+		line := strings.Count(before, "\n") + 1
 		Expect(problems).To(ContainElement(SatisfyAll(
 			HaveField("Law", law), HaveField("Row", row), HaveField("Line", line))))
 		Expect(err.Error()).To(SatisfyAll(ContainSubstring("mine.yaml"), ContainSubstring(law), ContainSubstring(row)))

@@ -312,7 +312,7 @@ func aTypicalPod(i int) *corev1.Pod {
 			Annotations: map[string]string{"checksum/config": strings.Repeat("f0", 32), "prometheus.io/scrape": "true"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: deployment + "-7d9f6c5b8d",
 				UID: types.UID(fmt.Sprintf("0b1c2f0e-8d8e-4a54-9d0b-%012d", i/10)), Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat("x", 1500))}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("x", 1500))}},
 		},
 		Spec: corev1.PodSpec{
 			NodeName: fmt.Sprintf("ip-10-0-%d-%d.eu-central-1.compute.internal", i/10/250, i/10%250), Tolerations: admitted(), ServiceAccountName: "shop",

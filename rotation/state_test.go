@@ -4,7 +4,6 @@ package rotation_test
 
 import (
 	"errors"
-
 	"testing"
 	"time"
 

@@ -62,8 +62,6 @@ type shortages map[string]time.Time
 const (
 	// unavailableFor is how long Karpenter leaves an offering alone that the cloud has refused.
 	unavailableFor = 3 * time.Minute
-	// registrationTTL is how long a claim may take until its Node is there.
-	registrationTTL = 15 * time.Minute
 )
 
 func (k Karpenter) withDefaults() Karpenter {

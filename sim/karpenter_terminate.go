@@ -113,8 +113,8 @@ func (w *World) guests(node *corev1.Node) []*corev1.Pod {
 }
 
 func toleratesDisruption(pod *corev1.Pod) bool {
-	wish := wish{pod: pod}
-	return wish.toleratesAll([]corev1.Taint{karpenterv1.DisruptedNoScheduleTaint})
+	its := wish{pod: pod}
+	return its.toleratesAll([]corev1.Taint{karpenterv1.DisruptedNoScheduleTaint})
 }
 
 // drain evicts what may go of a Node that is being deleted, and finishes the Node once it is empty or its time is up.

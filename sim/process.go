@@ -168,7 +168,7 @@ func (p *process) show(c cluster.Change) {
 
 func matters(watch controller.Watch, c cluster.Change) bool {
 	for _, predicate := range watch.Matters {
-		through := false
+		var through bool
 		switch {
 		case c.Before == nil:
 			through = predicate.Create(event.CreateEvent{Object: c.After})

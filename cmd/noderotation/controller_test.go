@@ -41,7 +41,8 @@ func TestControllerRefusesATableThatBreaksALaw(t *testing.T) {
 	g := NewWithT(t)
 	table := strings.Replace(string(noderotation.Transitions), "when: [surge_ready, surge_settled]", "when: [in_window]", 1)
 	path := written(t, "mine.yaml", table)
-	line := strings.Count(table[:strings.Index(table, "when: [in_window]")], "\n") + 1
+	before, _, _ := strings.Cut(table, "when: [in_window]")
+	line := strings.Count(before, "\n") + 1
 
 	_, err := run(t, "controller", "--transitions", path)
 	g.Expect(err).To(MatchError(SatisfyAll(

@@ -83,8 +83,8 @@ func TestSimulateTakesTroubleFromTheCommandLine(t *testing.T) {
 		"a chance of one":   {[]string{"--shortage-chance", "1"}, "rolled back"},
 		"slow provisioning": {[]string{"--slow-provisioning", "20m"}, "rolled back"},
 		"slow drains":       {[]string{"--slow-drains", "20m"}, "drain 20m"},
-		"an outage":         {[]string{"--outage", "0h+2d"}, "no node ended in 3d; 9 are due at the end"},
-		"a blocking budget": {[]string{"--blocking-budgets", "0h+2d"}, "drain 1h"},
+		"an outage":         {[]string{"--outage", "0h+2d"}, "1 of them nothing was begun in the windows"},
+		"a blocking budget": {[]string{"--blocking-budgets", "0h+2d"}, "drain 59m"},
 		"two at once":       {[]string{"--outage", "1h+2h", "--shortage", "12h+8h"}, "attempts rolled back"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,6 @@ func newTableCommand() *cobra.Command {
 		Short: "Look at a transition table: what it means, and what a change to it would do",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newTableTestCommand())
+	cmd.AddCommand(newTableTestCommand(), newTableExploreCommand())
 	return cmd
 }

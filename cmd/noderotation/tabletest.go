@@ -68,12 +68,14 @@ func replay(out io.Writer, machine *controller.Machine, table, directory string)
 // replayed is what differs in one script. That a step cannot be made any more is a difference like any other.
 func replayed(script *scripts.Script, machine *controller.Machine) []string {
 	ran, err := script.Run(machine)
-	if err != nil {
-		return []string{err.Error()}
-	}
 	var told []string
-	for _, difference := range script.Differences(ran.Document) {
-		told = append(told, difference.String())
+	if ran != nil {
+		for _, difference := range script.Differences(ran.Document) {
+			told = append(told, difference.String())
+		}
+	}
+	if err != nil {
+		told = append(told, "the scenario ends early: "+err.Error())
 	}
 	return told
 }

@@ -24,6 +24,7 @@ func TestTableTestShowsWhatAChangeOfTheTableDoes(t *testing.T) {
 	g.Expect(err).To(MatchError(SatisfyAll(ContainSubstring("scenarios come out differently on the table"), ContainSubstring("mine.yaml"))))
 	g.Expect(out).To(ContainSubstring("A freeze holds a pending rotation; it goes on when the freeze ends (§3.1)\n"))
 	g.Expect(out).To(MatchRegexp(`(?m)^    \+ 20s       controller api: pending-held \(pending → idle\)$`))
+	g.Expect(out).To(ContainSubstring("the scenario ends early: built-in/freeze-no-placeholder.txt:24: there is no placeholder api-0 at 5s\n"))
 	g.Expect(out).NotTo(ContainSubstring("A rotation, undisturbed"))
 }
 

@@ -92,22 +92,27 @@ func (c *Client) Status() client.SubResourceWriter { return subresource{c} }
 
 type subresource struct{ client *Client }
 
+// Update writes the status.
 func (s subresource) Update(_ context.Context, object client.Object, _ ...client.SubResourceUpdateOption) error {
 	return answer(object)(s.client.cluster.update(object, true))
 }
 
+// Patch changes the status.
 func (s subresource) Patch(_ context.Context, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
 	return s.client.patch(object, patch, true)
 }
 
+// Create is not supported.
 func (subresource) Create(context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error {
 	return errUnsupported
 }
 
+// Apply is not supported.
 func (subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
 	return errUnsupported
 }
 
+// Get is not supported.
 func (subresource) Get(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error {
 	return errUnsupported
 }

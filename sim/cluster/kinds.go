@@ -119,6 +119,8 @@ func shallow(o client.Object) client.Object {
 func ptrTo[V any](v V) *V { return &v }
 
 // assign gives to what from holds, sharing maps and slices. Both are of one kind.
+//
+//nolint:errcheck // a panic is due where they are not
 func assign(to, from client.Object) {
 	switch to := to.(type) {
 	case *v1alpha1.RotationPolicy:
@@ -137,6 +139,8 @@ func assign(to, from client.Object) {
 }
 
 // takeStatus gives to the status of from. Both are of one kind.
+//
+//nolint:errcheck // a panic is due where they are not
 func takeStatus(to, from client.Object) {
 	switch to := to.(type) {
 	case *v1alpha1.RotationPolicy:
@@ -155,6 +159,8 @@ func takeStatus(to, from client.Object) {
 }
 
 // sameSpec tells whether the specs of two objects of one kind are alike; of kinds without generations it is not asked.
+//
+//nolint:errcheck // a panic is due where they are not
 func sameSpec(a, b client.Object) bool {
 	switch a := a.(type) {
 	case *v1alpha1.RotationPolicy:

@@ -25,7 +25,8 @@ func TestQuickPatchesAnswerAsTheAPIServerDoes(t *testing.T) {
 		}
 		node := aNode("n", annotations)
 		node.Spec.Unschedulable = rapid.Bool().Draw(t, "cordoned")
-		how, body := types.JSONPatchType, []byte(nil)
+		how := types.JSONPatchType
+		var body []byte
 		if rapid.Bool().Draw(t, "merge") {
 			how = types.MergePatchType
 			change := map[string]any{}

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -84,7 +85,7 @@ func (c *Cluster) update(o client.Object, status bool) (client.Object, error) {
 			return nil, c.invalid(kind, key, field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"))
 		}
 	} else if o.GetResourceVersion() != current.GetResourceVersion() {
-		return nil, conflict(kind, key, fmt.Errorf(modified))
+		return nil, conflict(kind, key, errors.New(modified))
 	}
 	next, _ := o.DeepCopyObject().(client.Object)
 	return c.accept(kind, current, next, status)

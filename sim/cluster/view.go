@@ -75,7 +75,7 @@ func (v *View) Each(visit func(Kind, client.Object)) {
 }
 
 func tableOf[V any, P pointer[V]](v *View, kind Kind) *table[V, P] {
-	return v.tables[kind].(*table[V, P])
+	return v.tables[kind].(*table[V, P]) //nolint:errcheck // newView made it so
 }
 
 // Policy finds a RotationPolicy; nil when there is none of this name. So do the others.

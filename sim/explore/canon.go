@@ -174,6 +174,9 @@ func (form *claimForm) node(s *State, out []byte, node *corev1.Node) []byte {
 		}
 		out = append(out, 'p', flag(pod.DeletionTimestamp != nil))
 		out = append(out, pod.Status.Phase...)
+		if pod.Status.StartTime != nil {
+			out = remaining(out, pod.Status.StartTime.Add(rotation.Settling).Sub(s.now))
+		}
 		form.refs[2] = pod.Annotations[rotation.KeySurgeFor]
 	}
 	return out

@@ -3,7 +3,9 @@
 package explore
 
 import (
-	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
 
 	"noderotation.io/noderotation/controller"
 )
@@ -12,46 +14,49 @@ import (
 type Explorer struct {
 	// Machine runs the table that is explored.
 	Machine *controller.Machine
-	// Most is how many states are explored at least, shared out among the scenes; a scene that has fewer leaves the rest of
-	// its share to those after it.
+	// Most is how many states are explored, shared out among the scenes; one that has fewer leaves the rest of its share to
+	// those after it.
 	Most int
-	// Workers expand states side by side.
+	// For is how long the exploration may take by Clock, shared out likewise; zero for as long as it takes.
+	For   time.Duration
+	Clock clock.PassiveClock
+	// Workers expand states side by side; one if zero.
 	Workers int
-	// Progress, where set, is told of the scene and of the whole so far. It returns false to end the exploration.
+	// Progress, where set, is told of the scene, and of the whole so far. It returns false to end the exploration.
 	Progress func(scene string, whole Result) bool
 }
 
-// Run explores until the bound is reached, or a breach is found: that is the error, a *Breach.
-func (e *Explorer) Run() (Result, error) {
+// Run explores until the bound is reached, the time is over, or a breach is found: that is in the Result.
+func (e *Explorer) Run() Result {
 	whole := Result{Coverage: newCoverage(e.Machine)}
 	scenes := Scenes()
 	shares := 0
 	for i := range scenes {
 		shares += scenes[i].Share
 	}
-	ended := false
+	var begun time.Time
+	if e.For > 0 {
+		begun = e.Clock.Now()
+	}
+	ended, total, done := false, shares, 0
 	for i := range scenes {
 		scene := &scenes[i]
-		most := (e.Most - whole.States) * scene.Share / shares
-		shares -= scene.Share
-		search := Search{Scene: scene, Machine: e.Machine, Most: most, Workers: e.Workers}
-		if e.Progress != nil {
-			search.Progress = func(part Result) bool {
-				ended = ended || !e.Progress(scene.Name, whole.with(part))
-				return !ended
-			}
+		done += scene.Share
+		search := Search{Scene: scene, Machine: e.Machine, Most: max((e.Most-whole.States)*scene.Share/shares, 1), Workers: e.Workers}
+		until := begun.Add(e.For * time.Duration(done) / time.Duration(total))
+		search.Progress = func(part Result) bool {
+			ended = ended || e.Progress != nil && !e.Progress(scene.Name, whole.with(part))
+			return !ended && (e.For == 0 || e.Clock.Now().Before(until))
 		}
+		shares -= scene.Share
 		part := search.Run()
 		whole = whole.with(part)
 		whole.Coverage.join(part.Coverage)
-		if part.Breach != nil {
-			return whole, part.Breach
-		}
-		if ended {
-			return whole, fmt.Errorf("the exploration was ended in the scene of %s", scene.Name)
+		if whole.Breach = part.Breach; whole.Breach != nil || ended {
+			break
 		}
 	}
-	return whole, nil
+	return whole
 }
 
 func (r Result) with(part Result) Result {

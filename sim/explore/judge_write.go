@@ -152,6 +152,8 @@ func (r *run) judgeDrain(claim *karpenterv1.NodeClaim) {
 	}
 	if reason := unready(r.view, r.pool, before); reason != "" {
 		r.breach("%s is deleted without a ready surge: %s", claim.Name, reason)
+	} else if started := placeholderOf(r.view, claim.Name).Status.StartTime; started != nil && r.live.now.Sub(started.Time) < rotation.Settling {
+		r.breach("%s is deleted while Karpenter may still plan for its placeholder", claim.Name)
 	}
 	if frozen(r.view.NodePool(r.pool), r.live.now) {
 		r.breach("%s is deleted although the pool is frozen", claim.Name)

@@ -303,7 +303,9 @@ func (s *Scene) makeForward(of *State, move Move) {
 	case Bind:
 		cluster.Edit(of.Cluster, of.Pod(namespace, move.On), func(p *corev1.Pod) { p.Spec.NodeName = move.To })
 	case Run:
-		cluster.Edit(of.Cluster, of.Pod(namespace, move.On), func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
+		cluster.Edit(of.Cluster, of.Pod(namespace, move.On), func(p *corev1.Pod) {
+			p.Status.Phase, p.Status.StartTime = corev1.PodRunning, new(metav1.NewTime(of.now))
+		})
 	case Provision:
 		of.launch(move.On)
 	default:
@@ -361,13 +363,30 @@ func (s *State) settle(node string) {
 	}
 }
 
-// launch creates a claim by the lowest name that is free.
+// launch creates a claim by the lowest name that nothing has or speaks of: Karpenter uses no name twice.
 func (s *State) launch(pool string) {
 	name := ""
-	for i := 1; name == "" || s.NodeClaim(name) != nil; i++ {
+	for i := 1; name == "" || s.speaksOf(pool, name); i++ {
 		name = fmt.Sprintf("%s-new-%d", pool, i)
 	}
 	s.spawn(pool, name)
+}
+
+func (s *State) speaksOf(pool, name string) bool {
+	if s.NodeClaim(name) != nil || s.NodePool(pool).Annotations[rotation.KeyActiveRotation] == name || placeholderOf(s.View, name) != nil {
+		return true
+	}
+	for _, claim := range s.NodeClaimsBy(byPool, pool) {
+		if claim.Annotations[rotation.KeySurgeClaim] == name {
+			return true
+		}
+	}
+	for _, node := range s.NodesBy(byPool, pool) {
+		if node.Annotations[rotation.KeySurgeFor] == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *State) spawn(pool, name string) {

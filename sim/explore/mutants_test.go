@@ -129,7 +129,7 @@ func TestMistakesInTheTableThatTheLawsLetPass(t *testing.T) {
 		{name: "a failure is not told", edit: dropping("pending-timed-out", "announce_failed"), saying: "came to failure", in: "one old node"},
 		{name: "an expiry that is found late is not told", edit: dropping("failed-force-expired", "announce_expired"), saying: "came to expired", in: "one old node"},
 		{name: "a fallback is not told after a crash", edit: dropping("redelete", "announce_fallback"), saying: "nobody is told", in: "the fallback"},
-		{name: "a stuck drain is not told", edit: dropping("drain-stuck", "announce_drain_stuck"), saying: "overdue", in: "a budget that allows nothing"},
+		{name: "a stuck drain is not told", edit: dropping("drain-stuck", "announce_drain_stuck"), saying: "overdue", in: "nobody interferes"},
 		{name: "the timeout comes before the loss of governance", edit: moved("pending-timed-out", "pending-governance-lost"), saying: "came to no end", in: "governance comes and goes"},
 		{name: "a freeze holds a rotation past its timeout", edit: moved("pending-held", "pending-timed-out"), saying: "came to failure", in: "an operator's freeze"},
 		{name: "a start leaves the node unprotected", edit: dropping("start", "freeze"), saying: "not protected and cordoned", in: "one old node"},

@@ -84,14 +84,15 @@ func (d *Document) Print() string {
 }
 
 // Play has every step happen, in order. The result is the same document with the traces that came of them; the receiver
-// stays as it is. The error is a Problem with the line of the step that could not be made.
+// stays as it is. The error is a Problem with the line of the step that could not be made; the result then ends before it.
 func (d *Document) Play(do func(Step) (trace []string, err error)) (*Document, error) {
 	played := *d
 	played.Steps = slices.Clone(d.Steps)
 	for i, step := range d.Steps {
 		trace, err := do(step)
 		if err != nil {
-			return nil, Problem{d.File, step.Line, err.Error()}
+			played.Steps = played.Steps[:i]
+			return &played, Problem{d.File, step.Line, err.Error()}
 		}
 		played.Steps[i].Trace = trace
 	}
@@ -118,7 +119,7 @@ func NewDocument(title string, sections, setting, steps []string) (*Document, er
 }
 
 // Problem is one thing that is wrong with a script.
-type Problem struct {
+type Problem struct { //nolint:errname // it is a finding first, as in package machine
 	File    string
 	Line    int
 	Message string
@@ -132,7 +133,7 @@ func (p Problem) Error() string {
 }
 
 // Problems are all that is wrong with a script, by line.
-type Problems []Problem
+type Problems []Problem //nolint:errname // see Problem
 
 func (p Problems) Error() string {
 	lines := make([]string, len(p))

@@ -29,8 +29,8 @@ func (n *names) add(claim, pool string) {
 
 // real is the name that an alias stands for.
 func (n *names) real(name string) string {
-	if real, known := n.reals[name]; known {
-		return real
+	if claim, known := n.reals[name]; known {
+		return claim
 	}
 	return name
 }

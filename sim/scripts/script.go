@@ -48,7 +48,8 @@ func Parse(file, text string) (*Script, error) {
 }
 
 // Run has the script happen under the table, from its start. The result is the same script with the traces that came
-// of it; the receiver stays as it is. The error is a Problem with the line of what could not be made.
+// of it; the receiver stays as it is. The error is a Problem with the line of what could not be made; the result then
+// ends before it, and is nil where the setting could not be made.
 func (s *Script) Run(machine *controller.Machine) (*Script, error) {
 	r, err := begin(s, machine)
 	if err != nil {
@@ -60,8 +61,5 @@ func (s *Script) Run(machine *controller.Machine) (*Script, error) {
 		next++
 		return r.make(do)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &Script{played, s.Setting, s.actions}, nil
+	return &Script{played, s.Setting, s.actions}, err
 }

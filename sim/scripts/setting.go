@@ -128,13 +128,7 @@ func (p *parser) setting(e Entry) {
 	}
 	switch e.Keyword {
 	case "start":
-		at, err := instant(e.Name)
-		if err != nil {
-			p.problem(e.Line, "%v", err)
-		}
-		s.Start = at
-		s.Karpenter = steady()
-		s.Seed = 1
+		p.start(e)
 	case "seed":
 		n, err := strconv.ParseUint(e.Name, 10, 32)
 		if err != nil {
@@ -167,6 +161,15 @@ func (p *parser) setting(e Entry) {
 		p.problem(e.Line, "there is no keyword %q: the head of a script has title, section, about, start, seed, policy, pool, node, "+
 			"claim, budget, daemon, karpenter and controller", e.Keyword)
 	}
+}
+
+// start reads when the script begins, and what holds where it says nothing else.
+func (p *parser) start(e Entry) {
+	at, err := instant(e.Name)
+	if err != nil {
+		p.problem(e.Line, "%v", err)
+	}
+	p.script.Setting = Setting{Start: at, Seed: 1, Karpenter: steady()}
 }
 
 // apply reads an entry's clauses.

@@ -170,8 +170,8 @@ func TestTheSameScriptGivesTheSameTrace(t *testing.T) {
 }
 
 func TestATraceThatIsNotTheOneInTheFileIsShownLineByLine(t *testing.T) {
-	true := ran(t, parsed(t, aScript()))
-	wrong := parsed(t, strings.Replace(true.Print(), "started-at=+0s state=pending", "started-at=+0s", 1))
+	right := ran(t, parsed(t, aScript()))
+	wrong := parsed(t, strings.Replace(right.Print(), "started-at=+0s state=pending", "started-at=+0s", 1))
 	differences := wrong.Differences(ran(t, wrong).Document)
 	if len(differences) != 1 {
 		t.Fatalf("%d differences are shown instead of one", len(differences))
@@ -188,7 +188,7 @@ func TestATraceThatIsNotTheOneInTheFileIsShownLineByLine(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, shown)
 		}
 	}
-	if differences := true.Differences(ran(t, true).Document); len(differences) != 0 {
+	if differences := right.Differences(ran(t, right).Document); len(differences) != 0 {
 		t.Errorf("of the true trace is shown: %v", differences)
 	}
 }

@@ -21,7 +21,10 @@ import (
 )
 
 // operatorVerbs are what people and other programs do to the cluster.
-func operatorVerbs() []verb {
+func operatorVerbs() []verb { return append(editVerbs(), objectVerbs()...) }
+
+// editVerbs change a NodePool or a Node.
+func editVerbs() []verb {
 	return []verb{
 		{"freeze pool <pool> until <time>", func(s slots) (action, error) {
 			until, err := s.span("time")
@@ -67,6 +70,12 @@ func operatorVerbs() []verb {
 				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
 			})), nil
 		}},
+	}
+}
+
+// objectVerbs are done to an object of any kind.
+func objectVerbs() []verb {
+	return []verb{
 		{"annotate <kind> <name> <annotation>", annotate},
 		{"delete <kind> <name>", func(s slots) (action, error) {
 			_, err := kindOf(s["kind"])
@@ -246,14 +255,14 @@ func kindOf(word string) (client.Object, error) {
 
 // object finds what a step names; a placeholder is named by its rotation's claim, a budget by its pool.
 func (r *run) object(kind, name string) (client.Object, error) {
-	real := r.names.real(name)
+	known := r.names.real(name)
 	switch kind {
 	case "budget":
-		if budget := r.world.Budget(real, "budget"); budget != nil {
+		if budget := r.world.Budget(known, "budget"); budget != nil {
 			return budget, nil
 		}
 	case "placeholder":
-		if pod := r.placeholder(real); pod != nil {
+		if pod := r.placeholder(known); pod != nil {
 			return pod, nil
 		}
 	default:
@@ -261,8 +270,8 @@ func (r *run) object(kind, name string) (client.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := client.ObjectKey{Name: real}
-		if namespace, name, found := strings.Cut(real, "/"); found {
+		key := client.ObjectKey{Name: known}
+		if namespace, name, found := strings.Cut(known, "/"); found {
 			key = client.ObjectKey{Namespace: namespace, Name: name}
 		}
 		if err := r.world.Get(context.Background(), key, object); err == nil {

@@ -40,7 +40,7 @@ type Input struct {
 	places map[any]Place
 }
 
-// Read adds the YAML documents of a file to the input. The error joins a Problem for each thing that is wrong.
+// Read adds the YAML documents of a file to the input. The error joins an InputError for each thing that is wrong.
 func (in *Input) Read(file string, data []byte) error {
 	var wrong problems
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -89,39 +89,68 @@ func (in *Input) read(file string, node *yaml.Node, wrong *problems) {
 		}
 		return
 	}
-	switch {
-	case head.Kind == "RotationPolicy" && group == v1alpha1.GroupName:
-		take(in, &in.Policies, file, node, true, wrong)
-	case head.Kind == "NodePool" && group == "karpenter.sh":
-		if pool := take(in, &in.Pools, file, node, true, wrong); pool != nil && find(node, "spec", "template", "spec", "expireAfter") == nil {
-			pool.Spec.Template.Spec.ExpireAfter = karpenterv1.NillableDuration{Duration: ptr.To(karpenterExpireAfter)}
-		}
-	case head.Kind == "NodeClaim" && group == "karpenter.sh":
-		take(in, &in.Claims, file, node, false, wrong)
-	case head.Kind == "Node" && head.APIVersion == "v1":
-		take(in, &in.Nodes, file, node, false, wrong)
-	case head.Kind == "Pod" && head.APIVersion == "v1":
-		take(in, &in.Pods, file, node, false, wrong)
-	case head.Kind == "PodDisruptionBudget" && group == "policy":
-		take(in, &in.Budgets, file, node, false, wrong)
-	case head.Kind == "Fleet" && ours(group):
-		if f := take(in, &in.Fleets, file, node, true, wrong); f != nil {
-			f.place = at
-		}
-	case head.Kind == "Trouble" && ours(group):
-		if t := take(in, &in.Troubles, file, node, true, wrong); t != nil {
-			t.place = at
-		}
-	case head.Kind == "Simulation" && ours(group):
-		var runs []*Simulation
-		if s := take(in, &runs, file, node, true, wrong); s != nil {
-			in.Simulation = *s
-		}
-	case group == "" && head.APIVersion != "v1", group == v1alpha1.GroupName, group == "karpenter.sh":
+	if known, is := taken[head.Kind]; is && (group == known.group || (group == "" && known.bare)) {
+		known.take(in, file, node, wrong)
+		return
+	}
+	if (group == "" && head.APIVersion != "v1") || group == v1alpha1.GroupName || group == karpenterGroup {
 		wrong.add(at, "kind %s of apiVersion %q is not known here; the kinds are RotationPolicy (%s), NodePool and NodeClaim (karpenter.sh/v1), "+
 			"Node and Pod (v1), PodDisruptionBudget (policy/v1), Fleet, Trouble and Simulation", head.Kind, head.APIVersion, v1alpha1.GroupVersion)
 	}
 	// Other kinds are no part of a simulation: a dump of a cluster may have them.
+}
+
+const karpenterGroup = "karpenter.sh"
+
+// taking is how documents of a kind are taken in. A bare one needs no apiVersion.
+type taking struct {
+	group string
+	bare  bool
+	take  func(in *Input, file string, node *yaml.Node, wrong *problems)
+}
+
+// taken are the kinds of documents. What only an API server writes may have keys that are not known here.
+var taken = map[string]taking{
+	"RotationPolicy": {v1alpha1.GroupName, false, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		take(in, &in.Policies, file, node, true, wrong)
+	}},
+	"NodePool": {karpenterGroup, false, (*Input).readPool},
+	"NodeClaim": {karpenterGroup, false, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		take(in, &in.Claims, file, node, false, wrong)
+	}},
+	"Node": {"v1", false, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		take(in, &in.Nodes, file, node, false, wrong)
+	}},
+	"Pod": {"v1", false, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		take(in, &in.Pods, file, node, false, wrong)
+	}},
+	"PodDisruptionBudget": {"policy", false, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		take(in, &in.Budgets, file, node, false, wrong)
+	}},
+	"Fleet": {v1alpha1.GroupName, true, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		if f := take(in, &in.Fleets, file, node, true, wrong); f != nil {
+			f.place = in.at(f)
+		}
+	}},
+	"Trouble": {v1alpha1.GroupName, true, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		if t := take(in, &in.Troubles, file, node, true, wrong); t != nil {
+			t.place = in.at(t)
+		}
+	}},
+	"Simulation": {v1alpha1.GroupName, true, func(in *Input, file string, node *yaml.Node, wrong *problems) {
+		var runs []*Simulation
+		if s := take(in, &runs, file, node, true, wrong); s != nil {
+			in.Simulation = *s
+		}
+	}},
+}
+
+// readPool takes a NodePool in, with the default that Karpenter's CRD gives to what it leaves out.
+func (in *Input) readPool(file string, node *yaml.Node, wrong *problems) {
+	pool := take(in, &in.Pools, file, node, true, wrong)
+	if pool != nil && find(node, "spec", "template", "spec", "expireAfter") == nil {
+		pool.Spec.Template.Spec.ExpireAfter = karpenterv1.NillableDuration{Duration: ptr.To(karpenterExpireAfter)}
+	}
 }
 
 // karpenterExpireAfter is the default of a NodePool's expireAfter, as Karpenter's CRD has it.
@@ -138,9 +167,6 @@ func find(node *yaml.Node, keys ...string) *yaml.Node {
 	}
 	return node
 }
-
-// ours is true of the simulation's own kinds, which need no apiVersion.
-func ours(group string) bool { return group == "" || group == v1alpha1.GroupName }
 
 // take decodes a document into a new object of the list's type; nil when it cannot.
 func take[T any](in *Input, list *[]*T, file string, node *yaml.Node, strict bool, wrong *problems) *T {

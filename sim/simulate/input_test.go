@@ -108,8 +108,8 @@ kind: Trouble
 shortages: [{chance: 20}]
 `,
 		Equal("fleet.yaml:20: a shortage has chance 20; set it above 0 and to at most 1")),
-	Entry("a kind that is misspelt", policy+"kind: Fleed\n",
-		HavePrefix(`fleet.yaml:10: kind Fleed of apiVersion "" is not known here; the kinds are `)),
+	Entry("a kind that is misspelt", policy+"kind: Fleets\n",
+		HavePrefix(`fleet.yaml:10: kind Fleets of apiVersion "" is not known here; the kinds are `)),
 	Entry("no YAML", "kind: [",
 		HavePrefix("fleet.yaml:1: this is no YAML: ")),
 	Entry("two wrongs at once", policy+"kind: Fleet\npool: api\nnode: 1\nzone: a\n",

@@ -20,14 +20,14 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Problem is one thing that is wrong with the input.
-type Problem struct {
+// InputError is one thing that is wrong with the input.
+type InputError struct {
 	Place Place
 	// Message is a sentence: what is wrong, and what to do.
 	Message string
 }
 
-func (p Problem) Error() string {
+func (p InputError) Error() string {
 	if p.Place.File == "" {
 		return p.Message
 	}
@@ -35,7 +35,7 @@ func (p Problem) Error() string {
 }
 
 func problem(at Place, format string, args ...any) error {
-	return Problem{at, fmt.Sprintf(format, args...)}
+	return InputError{at, fmt.Sprintf(format, args...)}
 }
 
 // problems collects what is wrong, so that one reading tells all of it.

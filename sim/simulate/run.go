@@ -33,7 +33,7 @@ func (o Options) end() time.Time { return o.Start.Add(o.For) }
 const steps = 200
 
 // Run lets the time pass over the input, and tells what became of it. The error says what is wrong with the input, as a
-// Problem for each thing, or that the context has ended. The input is used up.
+// InputError for each thing, or that the context has ended. The input is used up.
 func Run(ctx context.Context, in *Input, o Options) (*Result, error) {
 	o.Start = o.Start.UTC().Truncate(time.Second)
 	if err := in.validate(o); err != nil {
@@ -108,7 +108,7 @@ func (r *recorder) poolOf(name string, result *Result) Pool {
 	pool := Pool{Name: name, Windows: []Window{}}
 	known := r.pools[name]
 	if known == nil {
-		pool.Reason = "no controller looked at the pool"
+		pool.Reason = "no controller ran"
 		return pool
 	}
 	if known.governance.Policy == nil {
@@ -127,7 +127,7 @@ func (r *recorder) poolOf(name string, result *Result) Pool {
 		}
 		pool.Windows = append(pool.Windows, w)
 	}
-	pool.tally(result)
+	pool.tally(of(result.Lives, func(l *Life) bool { return l.Pool == name }), of(result.Rotations, func(a *Rotation) bool { return a.Pool == name }))
 	return pool
 }
 
@@ -140,21 +140,32 @@ func (l *Life) endsAfter(t time.Time) bool {
 	return end == nil || end.After(t)
 }
 
-// tally counts what each window of the pool saw, and tells its rotations in which they began.
-func (p *Pool) tally(result *Result) {
+// of keeps those that hold.
+func of[T any](all []T, holds func(T) bool) []T {
+	var kept []T
+	for _, one := range all {
+		if holds(one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// tally counts what each window of the pool saw, and tells the pool's rotations in which they began.
+func (p *Pool) tally(lives []*Life, rotations []*Rotation) {
 	for i := range p.Windows {
 		w := &p.Windows[i]
-		for _, life := range result.Lives {
-			if life.Pool == p.Name && life.Ready != nil && life.Due != nil && life.Due.Before(w.End) && life.endsAfter(w.Start) {
+		for _, life := range lives {
+			if life.Ready != nil && life.Due != nil && life.Due.Before(w.End) && life.endsAfter(w.Start) {
 				w.Waiting++
 			}
 		}
-		for _, rotation := range result.Rotations {
-			if rotation.Pool != p.Name || rotation.Start.Before(w.Start) || !rotation.Start.Before(w.End) {
+		for _, a := range rotations {
+			if a.Start.Before(w.Start) || !a.Start.Before(w.End) {
 				continue
 			}
-			rotation.Window, rotation.zone = w.Label, w.zone
-			switch rotation.Outcome {
+			a.Window, a.zone = w.Label, w.zone
+			switch a.Outcome {
 			case Completed:
 				w.Rotated++
 			case Failed, Overtaken:

@@ -27,7 +27,7 @@ func shown(result *Result) []Finding {
 			found = append(found, Finding{code, severity, pool.Name, "NodePool " + pool.Name + ": " + fmt.Sprintf(format, args...), since})
 		}
 		if pool.Policy == "" {
-			add(PoolNotGoverned, Warn, result.Start, "it is not governed and its nodes were left to expire: %s.", pool.Reason)
+			add(PoolNotGoverned, Warn, result.Start, "nothing is rotated, and its nodes are left to expire: %s.", pool.Reason)
 		}
 		if expired := result.ended(pool.Name, Expired); len(expired) > 0 && pool.Policy != "" {
 			add(NodeExpired, Fatal, *expired[0].Deleted, "%s expired (%s). %s", plural(len(expired), "node"), names(expired), result.because(pool, expired))
@@ -64,58 +64,64 @@ func were(n int) string {
 
 // because says why nodes expired, and what would have helped.
 func (r *Result) because(pool *Pool, expired []*Life) string {
-	var without, failed, crowded int
+	counts := map[miss]int{}
 	for _, life := range expired {
-		chances := 0
-		for _, w := range pool.Windows {
-			if life.Due != nil && w.End.After(*life.Due) && w.Start.Before(*life.Deadline) {
-				chances++
-			}
-		}
-		tried := slices.ContainsFunc(r.Rotations, func(a *Rotation) bool { return a.Claim == life.Claim && a.Pool == life.Pool })
-		switch {
-		case tried:
-			failed++
-		case chances == 0:
-			without++
-		default:
-			crowded++
-		}
+		counts[r.missOf(pool, life)]++
 	}
 	var reasons []string
-	if without > 0 {
-		reasons = append(reasons, fmt.Sprintf("For %d of them no window lay between coming of age and expiring: open windows closer together, or lengthen expireAfter.", without))
-	}
-	if failed > 0 {
-		reasons = append(reasons, fmt.Sprintf("For %d of them no rotation came to its end in time: look at the attempts in the timeline.", failed))
-	}
-	if crowded > 0 {
-		reasons = append(reasons, fmt.Sprintf("For %d of them the windows that they lived to see were taken up by other nodes: they have room for about %s each; "+
-			"lengthen the windows or open more of them, lower cooldownAfter, raise minRotationChances, or spread the nodes over several NodePools.",
-			crowded, plural(pool.Capacity, "rotation")))
+	for _, m := range []struct {
+		miss miss
+		text string
+	}{
+		{noWindow, "For %d of them no window lay between coming of age and expiring: open windows closer together, or lengthen expireAfter."},
+		{tooLate, "For %d of them no rotation came to its end in time: look at the attempts in the timeline."},
+		{crowded, "For %d of them the windows that they lived to see were taken up by other nodes: they have room for about " + plural(pool.Capacity, "rotation") +
+			" each; lengthen the windows or open more of them, lower cooldownAfter, raise minRotationChances, or spread the nodes over several NodePools."},
+		{idle, "For %d of them nothing was begun in the windows that they lived to see: look at whether the controller ran, and at findings, " +
+			"freezes, the pool's limits and the nodes' protection."},
+	} {
+		if n := counts[m.miss]; n > 0 {
+			reasons = append(reasons, fmt.Sprintf(m.text, n))
+		}
 	}
 	return strings.Join(reasons, " ")
 }
 
-func (r *Result) ended(pool string, fate Fate) []*Life {
-	var lives []*Life
-	for _, life := range r.Lives {
-		if life.Pool == pool && life.Fate == fate {
-			lives = append(lives, life)
+// miss is how a node came to expire.
+type miss int
+
+const (
+	noWindow miss = iota
+	tooLate
+	crowded
+	idle
+)
+
+func (r *Result) missOf(pool *Pool, life *Life) miss {
+	if slices.ContainsFunc(r.Rotations, func(a *Rotation) bool { return a.Claim == life.Claim && a.Pool == life.Pool }) {
+		return tooLate
+	}
+	missed := noWindow
+	for _, w := range pool.Windows {
+		switch {
+		case life.Due == nil || !w.End.After(*life.Due) || !w.Start.Before(*life.Deadline):
+		case w.Rotated+w.Failed > 0:
+			return crowded
+		default:
+			missed = idle
 		}
 	}
+	return missed
+}
+
+func (r *Result) ended(pool string, fate Fate) []*Life {
+	lives := of(r.Lives, func(l *Life) bool { return l.Pool == pool && l.Fate == fate })
 	slices.SortStableFunc(lives, func(a, b *Life) int { return a.Deleted.Compare(*b.Deleted) })
 	return lives
 }
 
 func (r *Result) attempts(pool string, outcome Outcome) []*Rotation {
-	var found []*Rotation
-	for _, a := range r.Rotations {
-		if a.Pool == pool && a.Outcome == outcome {
-			found = append(found, a)
-		}
-	}
-	return found
+	return of(r.Rotations, func(a *Rotation) bool { return a.Pool == pool && a.Outcome == outcome })
 }
 
 // pastWindows are the rotations whose drain went on for longer than half an hour after their window had closed.

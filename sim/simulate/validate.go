@@ -133,14 +133,7 @@ func (in *Input) validateObjects(wrong *problems) {
 func (in *Input) validateTrouble(wrong *problems) {
 	zones, namespaces, pools := in.zones(), in.namespaces(), in.poolNames()
 	for _, t := range in.Troubles {
-		for _, s := range t.Shortages {
-			if s.Zone != "" && !slices.Contains(zones, s.Zone) {
-				wrong.add(t.place, "a shortage names zone %s, which is unknown: the zones are %s", s.Zone, strings.Join(zones, ", "))
-			}
-			if s.Chance != nil && (*s.Chance <= 0 || *s.Chance > 1) {
-				wrong.add(t.place, "a shortage has chance %g; set it above 0 and to at most 1", *s.Chance)
-			}
-		}
+		t.validateShortages(zones, wrong)
 		for _, b := range t.BlockingBudgets {
 			if b.Namespace != "" && !slices.Contains(namespaces, b.Namespace) {
 				wrong.add(t.place, "a blocking budget names namespace %s, which has no Pods: those that have are %s", b.Namespace, strings.Join(namespaces, ", "))
@@ -150,6 +143,17 @@ func (in *Input) validateTrouble(wrong *problems) {
 			if !slices.Contains(pools, f.Pool) {
 				wrong.add(t.place, "a freeze names pool %q, which is unknown: the pools are %s", f.Pool, strings.Join(pools, ", "))
 			}
+		}
+	}
+}
+
+func (t *Trouble) validateShortages(zones []string, wrong *problems) {
+	for _, s := range t.Shortages {
+		if s.Zone != "" && !slices.Contains(zones, s.Zone) {
+			wrong.add(t.place, "a shortage names zone %s, which is unknown: the zones are %s", s.Zone, strings.Join(zones, ", "))
+		}
+		if s.Chance != nil && (*s.Chance <= 0 || *s.Chance > 1) {
+			wrong.add(t.place, "a shortage has chance %g; set it above 0 and to at most 1", *s.Chance)
 		}
 	}
 }

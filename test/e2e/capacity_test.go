@@ -26,11 +26,11 @@ var _ = Describe("Spare capacity", func() {
 
 		recording := s.recording(ctx)
 		Expect(verdict.Hosts(recording, f.Originals[0])).To(Equal([]string{spare}))
-		Expect(verdict.Made(s.since(ctx, before), f.Pool.Name)).To(BeEmpty(), "claims made by the rotation")
+		Expect(verdict.Made(s.since(ctx, before), f.Name)).To(BeEmpty(), "claims made by the rotation")
 		ExpectOneByOne(recording, f)
 		ExpectNeverMoreThan(recording, f, 2)
 		s.ExpectTransitions(f, "start", "drain", "drained")
-		s.ExpectWrites(ctx, 1)
+		s.ExpectWrites(1)
 	}, SpecTimeout(patience))
 
 	It("of another pool is not used (§3.3)", func(ctx SpecContext) {
@@ -44,12 +44,12 @@ var _ = Describe("Spare capacity", func() {
 		s.rotatesOnce(ctx, poor)
 
 		recording := s.recording(ctx)
-		made := verdict.Made(s.since(ctx, before), poor.Pool.Name)
+		made := verdict.Made(s.since(ctx, before), poor.Name)
 		Expect(made).To(HaveLen(1), "claims made by the rotation")
 		Expect(verdict.Hosts(recording, poor.Originals[0])).To(Equal([]string{recording.End().Claims[made[0]].Status.NodeName}))
 		ExpectOneByOne(recording, poor)
 		ExpectNeverMoreThan(recording, poor, 2)
-		Expect(verdict.Attempts(recording, rich.Pool.Name)).To(BeEmpty(), "rotations of the pool that nobody governs")
+		Expect(verdict.Attempts(recording, rich.Name)).To(BeEmpty(), "rotations of the pool that nobody governs")
 		ExpectNeverMoreThan(recording, rich, 2)
 	}, SpecTimeout(patience))
 })
@@ -57,10 +57,10 @@ var _ = Describe("Spare capacity", func() {
 // emptyNode gives the fleet one Node more, on which nothing runs, and returns its name.
 func (s *scenario) emptyNode(ctx context.Context, f *fleet) string {
 	GinkgoHelper()
-	filler := cluster.Workload{Name: f.Pool.Name + "-filler", Pool: f.Pool.Name, Replicas: podsPerNode}
+	filler := cluster.Workload{Name: f.Name + "-filler", Pool: f.Name, Replicas: podsPerNode}
 	Expect(shared.ApplyWorkload(ctx, filler)).To(Succeed())
 	Expect(shared.WaitForWorkload(ctx, filler)).To(Succeed())
-	Expect(shared.WaitForNodes(ctx, f.Pool.Name, f.nodes()+1)).To(Succeed())
+	Expect(shared.WaitForNodes(ctx, f.Name, f.nodes()+1)).To(Succeed())
 	pods, err := shared.PodsOf(ctx, filler)
 	Expect(err).NotTo(HaveOccurred())
 	node := pods[0].Spec.NodeName

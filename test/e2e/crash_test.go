@@ -40,7 +40,7 @@ var _ = Describe("A controller that is killed", func() {
 			s.killedAtWrite(ctx, n, func() {
 				if n == len(theTwelve) {
 					s.lastOneDrains(ctx, f)
-					freeze(ctx, f.Pool.Name)
+					freeze(ctx, f.Name)
 				}
 			})
 		}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,13 +21,13 @@ const mostWrites = 12
 // ExpectSerial holds that the pool never had two rotations, or two nodes on their way out, at once.
 func ExpectSerial(recording record.Recording, f *fleet) {
 	GinkgoHelper()
-	Expect(verdict.Serial(recording, f.Pool.Name)).To(BeEmpty(), "serial")
+	Expect(verdict.Serial(recording, f.Name)).To(BeEmpty(), "serial")
 }
 
 // ExpectMakeBeforeBreak holds that each of n drains began with its surge standing and holding the room.
 func ExpectMakeBeforeBreak(recording record.Recording, f *fleet, n int) {
 	GinkgoHelper()
-	replaced, breaches := verdict.MakeBeforeBreak(recording, f.Pool.Name)
+	replaced, breaches := verdict.MakeBeforeBreak(recording, f.Name)
 	Expect(breaches).To(BeEmpty(), "make before break")
 	Expect(replaced).To(Equal(n), "drains judged")
 }
@@ -42,13 +41,13 @@ func ExpectBudgetNeverViolated(recording record.Recording, f *fleet) {
 // ExpectNeverMoreThan holds that the pool had at most n Nodes, and n NodeClaims, at every instant.
 func ExpectNeverMoreThan(recording record.Recording, f *fleet, n int) {
 	GinkgoHelper()
-	Expect(verdict.NeverMoreThan(recording, f.Pool.Name, n)).To(BeEmpty(), "bound")
+	Expect(verdict.NeverMoreThan(recording, f.Name, n)).To(BeEmpty(), "bound")
 }
 
 // ExpectAllRotated holds that every original was rotated, once, and nothing else.
 func ExpectAllRotated(recording record.Recording, f *fleet) {
 	GinkgoHelper()
-	Expect(verdict.Rotated(recording, f.Pool.Name, f.Originals...)).To(BeEmpty(), "rotated")
+	Expect(verdict.Rotated(recording, f.Name, f.Originals...)).To(BeEmpty(), "rotated")
 }
 
 // ExpectOneByOne holds that the originals of the fleet were replaced, one after the other, replacement first, with success and
@@ -86,7 +85,7 @@ func (s *scenario) ExpectTransitions(f *fleet, rows ...string) {
 	Expect(err).NotTo(HaveOccurred())
 	var fired []string
 	for _, transition := range transitions {
-		if transition.NodePool == f.Pool.Name && transition.From != transition.To {
+		if transition.NodePool == f.Name && transition.From != transition.To {
 			fired = append(fired, transition.Row)
 		}
 	}
@@ -114,7 +113,7 @@ func (s *scenario) writes() (succeeded, rejected []audit.Record) {
 
 // ExpectWrites holds that n undisturbed rotations took at most 12 writes each, and that at most one write in ten rotations
 // was rejected.
-func (s *scenario) ExpectWrites(ctx context.Context, rotations int) {
+func (s *scenario) ExpectWrites(rotations int) {
 	GinkgoHelper()
 	succeeded, rejected := s.writes()
 	Expect(len(succeeded)).To(BeNumerically("<=", mostWrites*rotations), "%v", succeeded)

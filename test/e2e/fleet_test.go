@@ -79,11 +79,11 @@ func (s *scenario) stands(ctx context.Context, f *fleet) {
 	Expect(shared.ApplyWorkload(ctx, f.Workload)).To(Succeed())
 	Expect(shared.WaitForWorkload(ctx, f.Workload)).To(Succeed())
 	nodes := f.nodes()
-	Expect(shared.WaitForNodes(ctx, f.Pool.Name, nodes)).To(Succeed())
-	s.await(ctx, fmt.Sprintf("fleet %s stands on %d ready claims", f.Pool.Name, nodes), func(world record.World) bool {
-		return len(world.ClaimsOf(f.Pool.Name)) == nodes && len(readyNodes(world, f.Pool.Name)) == nodes
+	Expect(shared.WaitForNodes(ctx, f.Name, nodes)).To(Succeed())
+	s.await(ctx, fmt.Sprintf("fleet %s stands on %d ready claims", f.Name, nodes), func(world record.World) bool {
+		return len(world.ClaimsOf(f.Name)) == nodes && len(readyNodes(world, f.Name)) == nodes
 	})
-	claims, err := shared.Dynamic().Resource(nodeClaims).List(ctx, metav1.ListOptions{LabelSelector: cluster.NodePoolLabel + "=" + f.Pool.Name})
+	claims, err := shared.Dynamic().Resource(nodeClaims).List(ctx, metav1.ListOptions{LabelSelector: cluster.NodePoolLabel + "=" + f.Name})
 	Expect(err).NotTo(HaveOccurred())
 	f.Originals = nil
 	for _, claim := range claims.Items {
@@ -105,11 +105,11 @@ func (f *fleet) remove(ctx context.Context) {
 	for _, err := range []error{
 		shared.Client().AppsV1().Deployments(metav1.NamespaceDefault).Delete(ctx, f.Workload.Name, metav1.DeleteOptions{}),
 		shared.Client().PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(ctx, f.Workload.Name, metav1.DeleteOptions{}),
-		shared.Dynamic().Resource(nodePools).Delete(ctx, f.Pool.Name, metav1.DeleteOptions{}),
+		shared.Dynamic().Resource(nodePools).Delete(ctx, f.Name, metav1.DeleteOptions{}),
 		shared.Client().CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(ctx, now, pods),
 		// The garbage collector would come to it by and by.
 		shared.Dynamic().Resource(nodeClaims).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
-			LabelSelector: cluster.NodePoolLabel + "=" + f.Pool.Name,
+			LabelSelector: cluster.NodePoolLabel + "=" + f.Name,
 		}),
 	} {
 		if !apierrors.IsNotFound(err) {
@@ -154,7 +154,7 @@ func (s *scenario) rotatesOnce(ctx context.Context, fleets ...*fleet) {
 			}
 			return ripe != nil
 		})
-		freeze(ctx, ripe.Pool.Name)
+		freeze(ctx, ripe.Name)
 		left = slices.DeleteFunc(left, func(f *fleet) bool { return f == ripe })
 	}
 	for _, f := range fleets {
@@ -164,7 +164,7 @@ func (s *scenario) rotatesOnce(ctx context.Context, fleets ...*fleet) {
 
 func (s *scenario) lastOneDrains(ctx context.Context, f *fleet) {
 	GinkgoHelper()
-	s.await(ctx, "the last original node of "+f.Pool.Name+" drains", f.lastOneDrains)
+	s.await(ctx, "the last original node of "+f.Name+" drains", f.lastOneDrains)
 }
 
 func (f *fleet) lastOneDrains(world record.World) bool {
@@ -179,8 +179,8 @@ func (f *fleet) lastOneDrains(world record.World) bool {
 // settles waits until no original is left, no rotation is anchored, and every Pod runs.
 func (s *scenario) settles(ctx context.Context, f *fleet) {
 	GinkgoHelper()
-	s.await(ctx, "fleet "+f.Pool.Name+" is new and at rest", func(world record.World) bool {
-		pool := world.Pools[f.Pool.Name]
+	s.await(ctx, "fleet "+f.Name+" is new and at rest", func(world record.World) bool {
+		pool := world.Pools[f.Name]
 		if pool == nil || pool.Annotations[rotation.KeyActiveRotation] != "" {
 			return false
 		}

@@ -31,7 +31,7 @@ var _ = Describe("A pool that loses what governs it", func() {
 
 			// An operator's freeze holds the rotation while it is pending, and the new node is given a protection.
 			s.await(ctx, "the rotation is pending", f.hasPlaceholder)
-			freeze(ctx, f.Pool.Name)
+			freeze(ctx, f.Name)
 			var newNode string
 			s.await(ctx, "the placeholder runs on the new node", func(world record.World) bool {
 				placeholder := placeholderFor(world, old)
@@ -44,18 +44,18 @@ var _ = Describe("A pool that loses what governs it", func() {
 			patchNode(ctx, newNode, `{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}`)
 			deletePolicy(ctx, "orphan")
 			s.await(ctx, "the rotation is taken back", f.atRest)
-			told(ctx, "GovernanceLost", f.Pool.Name)
+			told(ctx, "GovernanceLost", f.Name)
 
 			taken := s.fence(ctx)
 			recording := s.recording(ctx)
-			Expect(verdict.Outcomes(verdict.Attempts(recording, f.Pool.Name))).To(Equal([]verdict.Outcome{verdict.TakenBack}))
+			Expect(verdict.Outcomes(verdict.Attempts(recording, f.Name))).To(Equal([]verdict.Outcome{verdict.TakenBack}))
 			ExpectNothingOfOursLeft(recording)
 			protected, cordoned := verdict.Protected(recording.End())
 			Expect(protected).To(Equal([]string{newNode}), "Nodes protected by the operator")
 			Expect(cordoned).To(Equal([]string{oldNode}), "Nodes cordoned by the operator")
 			Expect(recording.End().Claims[old].DeletionTimestamp).To(BeNil())
 
-			thaw(ctx, f.Pool.Name)
+			thaw(ctx, f.Name)
 			s.governs(ctx, policyFor("orphan"))
 			s.settles(ctx, f)
 
@@ -81,9 +81,9 @@ var _ = Describe("A pool that loses what governs it", func() {
 		s.governs(ctx, policyFor("torn"))
 		s.governs(ctx, rival)
 		s.controllerRuns(ctx)
-		Expect(told(ctx, "PolicyConflict", f.Pool.Name).Note).To(ContainSubstring("torn and torn-as-well"))
+		Expect(told(ctx, "PolicyConflict", f.Name).Note).To(ContainSubstring("torn and torn-as-well"))
 
-		Expect(verdict.Attempts(s.recording(ctx), f.Pool.Name)).To(BeEmpty(), "rotations under a tie")
+		Expect(verdict.Attempts(s.recording(ctx), f.Name)).To(BeEmpty(), "rotations under a tie")
 		succeeded, rejected := s.writes()
 		Expect(succeeded).To(BeEmpty())
 		Expect(rejected).To(BeEmpty())
@@ -103,7 +103,7 @@ var _ = Describe("A pool that loses what governs it", func() {
 		s.await(ctx, "the rotation is pending", f.hasPlaceholder)
 
 		// Its claims go with it; the budget has the old node stand for as long as its Pods have nowhere to go.
-		Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Pool.Name, metav1.DeleteOptions{})).To(Succeed())
+		Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Name, metav1.DeleteOptions{})).To(Succeed())
 		s.await(ctx, "the placeholder is gone and the old node, if it stays, is unmarked", func(world record.World) bool {
 			node := world.Nodes[old]
 			unmarked := node != nil && !node.Spec.Unschedulable && node.Annotations[rotation.KeySurgeFor] == "" &&
@@ -112,7 +112,7 @@ var _ = Describe("A pool that loses what governs it", func() {
 		})
 		f.remove(ctx)
 		s.await(ctx, "claims and nodes are gone", func(world record.World) bool {
-			return len(world.ClaimsOf(f.Pool.Name)) == 0 && len(world.NodesOf(f.Pool.Name)) == 0
+			return len(world.ClaimsOf(f.Name)) == 0 && len(world.NodesOf(f.Name)) == 0
 		})
 
 		recording := s.recording(ctx)
@@ -147,7 +147,7 @@ func placeholderFor(world record.World, claim string) *corev1.Pod {
 
 // atRest tells whether the pool has no rotation.
 func (f *fleet) atRest(world record.World) bool {
-	pool := world.Pools[f.Pool.Name]
+	pool := world.Pools[f.Name]
 	return pool != nil && pool.Annotations[rotation.KeyActiveRotation] == ""
 }
 

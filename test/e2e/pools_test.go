@@ -27,11 +27,11 @@ var _ = Describe("Two pools under one policy", func() {
 		s.rotatesOnce(ctx, left, right)
 
 		recording := s.recording(ctx)
-		Expect(verdict.SideBySide(recording, left.Pool.Name, right.Pool.Name)).To(BeTrue(), "both pools in a rotation at once")
+		Expect(verdict.SideBySide(recording, left.Name, right.Name)).To(BeTrue(), "both pools in a rotation at once")
 		for _, f := range []*fleet{left, right} {
 			ExpectOneByOne(recording, f)
 			ExpectNeverMoreThan(recording, f, nodes+1)
 		}
-		s.ExpectWrites(ctx, 2*nodes)
+		s.ExpectWrites(2*nodes)
 	}, SpecTimeout(patience))
 })

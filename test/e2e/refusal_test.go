@@ -54,7 +54,7 @@ var _ = Describe("A controller that cannot do its work refuses to start", func()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(bare.Stop)
 		Expect(bare.Dynamic().Resource(definitions).Delete(ctx, "nodepools.karpenter.sh", metav1.DeleteOptions{})).To(Succeed())
-		Expect(bare.WaitFor(ctx, "NodePools are not served any more", func(ctx context.Context) (bool, error) {
+		Expect(bare.WaitFor(ctx, "NodePools are not served any more", func(context.Context) (bool, error) {
 			served, err := bare.Client().Discovery().ServerResourcesForGroupVersion(nodePools.GroupVersion().String())
 			if err != nil {
 				return false, fmt.Errorf("the bare cluster does not say what it serves: %w", err)

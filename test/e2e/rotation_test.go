@@ -51,7 +51,7 @@ var _ = Describe("A rotation", func() {
 			ExpectAllRotated(recording, f)
 			ExpectNothingOfOursLeft(recording)
 			ExpectNobodyProtected(recording)
-			s.ExpectWrites(ctx, nodes)
+			s.ExpectWrites(nodes)
 		},
 		Entry("whose Pods end at once", "fast", time.Duration(0), SpecTimeout(patience)),
 		Entry("whose Pods are slow to end", "slow", 10*time.Second, SpecTimeout(patience)),

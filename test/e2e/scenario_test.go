@@ -127,7 +127,7 @@ func (s *scenario) clear(ctx context.Context) {
 	Expect(shared.Client().CoreV1().Pods(manifests.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
 	Expect(s.recorder.Await(ctx, "the scenario's fleets are gone", func(world record.World) bool {
 		for _, fleet := range s.fleets {
-			if world.Pools[fleet.Pool.Name] != nil || len(world.ClaimsOf(fleet.Pool.Name)) > 0 || len(world.NodesOf(fleet.Pool.Name)) > 0 {
+			if world.Pools[fleet.Name] != nil || len(world.ClaimsOf(fleet.Name)) > 0 || len(world.NodesOf(fleet.Name)) > 0 {
 				return false
 			}
 		}

@@ -33,7 +33,7 @@ var _ = Describe("A rotation starts within two seconds", func() {
 
 		s.ExpectStartedPromptly(f, born.Add(age))
 		ExpectOneByOne(s.recording(ctx), f)
-		s.ExpectWrites(ctx, 1)
+		s.ExpectWrites(1)
 	}, SpecTimeout(patience))
 
 	It("of the window's opening (§3.1, §5.2)", func(ctx SpecContext) {
@@ -51,7 +51,7 @@ var _ = Describe("A rotation starts within two seconds", func() {
 
 		s.ExpectStartedPromptly(f, opens)
 		ExpectOneByOne(s.recording(ctx), f)
-		s.ExpectWrites(ctx, 1)
+		s.ExpectWrites(1)
 	}, SpecTimeout(patience))
 })
 
@@ -62,7 +62,7 @@ func (s *scenario) ExpectStartedPromptly(f *fleet, possible time.Time) {
 	succeeded, _ := s.writes()
 	Expect(succeeded).NotTo(BeEmpty())
 	anchor := succeeded[0]
-	Expect(anchor.ObjectRef.Name).To(Equal(f.Pool.Name), "the first write is the anchor's: %s", anchor)
+	Expect(anchor.ObjectRef.Name).To(Equal(f.Name), "the first write is the anchor's: %s", anchor)
 	Expect(anchor.At()).To(BeTemporally(">=", possible), "started")
 	Expect(anchor.At()).To(BeTemporally("<=", possible.Add(promptly)), "started")
 }

@@ -68,8 +68,8 @@ type tile struct {
 func Write(w io.Writer, r *simulate.Result) error {
 	c := content{
 		Result:  r,
-		Style:   template.CSS(style), //nolint:gosec // our own file
-		Script:  template.JS(script), //nolint:gosec // our own file
+		Style:   template.CSS(style),
+		Script:  template.JS(script),
 		Diagram: draw(r.States, r.Edges), Tiles: tiles(r.Verdict), Span: r.End.Sub(r.Start),
 		Data: data{r.Start, r.End, r.Pools, r.Lives, thinned(r.Rotations)},
 	}

@@ -130,7 +130,7 @@ func (c *Controller) awaitReady(ctx context.Context) error {
 }
 
 func (c *Controller) ready(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.probe+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.probe+"/readyz", http.NoBody)
 	if err != nil {
 		return false
 	}
@@ -195,14 +195,20 @@ func (c *Controller) Died() error {
 
 // freeAddresses are addresses on 127.0.0.1 that nobody listens on.
 func freeAddresses(n int) ([]string, error) {
-	addresses := make([]string, n)
-	for i := range addresses {
+	var addresses []string
+	var listeners []net.Listener // all are held until the last is found: no two are the same
+	defer func() {
+		for _, listener := range listeners {
+			_ = listener.Close()
+		}
+	}()
+	for len(addresses) < n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("no free port on 127.0.0.1: %w", err)
 		}
-		defer func() { _ = listener.Close() }()
-		addresses[i] = listener.Addr().String()
+		listeners = append(listeners, listener)
+		addresses = append(addresses, listener.Addr().String())
 	}
 	return addresses, nil
 }

@@ -22,7 +22,7 @@ func Refusal(ctx context.Context, options Options) (said string, err error) {
 	case !errors.As(err, &exit):
 		return string(output), fmt.Errorf("the controller cannot be run: %w", err)
 	case !exit.Exited():
-		return string(output), fmt.Errorf("the controller did not refuse to start: %s", exit)
+		return string(output), fmt.Errorf("the controller did not refuse to start: %w", exit)
 	}
 	return string(output), nil
 }
