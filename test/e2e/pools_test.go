@@ -32,6 +32,6 @@ var _ = Describe("Two pools under one policy", func() {
 			ExpectOneByOne(recording, f)
 			ExpectNeverMoreThan(recording, f, nodes+1)
 		}
-		s.ExpectWrites(2*nodes)
+		s.ExpectWrites(2 * nodes)
 	}, SpecTimeout(patience))
 })
