@@ -40,7 +40,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 		w.RunUntil(opening.Add(time.Hour))
 
 		surge := w.NodeClaims()[1].Name
-		draining, done := "2026-01-09T17:00:59Z", "2026-01-09T17:01:10Z"
+		draining, done := "2026-01-09T17:01:02Z", "2026-01-09T17:01:13Z"
 		Expect(writesOf(config.Trace)).To(Equal([]string{
 			"patch NodePool api: active-rotation=api-0",
 			"patch NodeClaim api-0: started-at=2026-01-09T17:00:00Z state=pending",
@@ -48,7 +48,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 			"create Pod noderotation/surge-for-api-0",
 			"patch NodeClaim api-0: surge-claim=" + surge,
 			"patch Node " + surge + ": karpenter.sh/do-not-disrupt=true do-not-disrupt-owned=true surge-for=api-0",
-			"patch NodePool api: active-rotation-state=draining draining-at=" + draining + " surge-wait=59s",
+			"patch NodePool api: active-rotation-state=draining draining-at=" + draining + " surge-wait=1m2s",
 			"patch NodeClaim api-0: state=draining",
 			"delete NodeClaim api-0",
 			"delete Pod noderotation/surge-for-api-0",
