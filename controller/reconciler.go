@@ -57,10 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case err == nil:
 		return ctrl.Result{RequeueAfter: pass.Wake}, nil
-	case ctx.Err() != nil:
-		log.FromContext(ctx).V(1).Info("the controller stopped in the middle of a pass; the next one goes on with it", "reason", err.Error())
-		return ctrl.Result{}, nil
-	case overtaken(err):
+	case overtaken(err) || ctx.Err() != nil: // the latter where the process is about to stop
 		log.FromContext(ctx).V(1).Info("the pass was overtaken and will be made again", "reason", err.Error())
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	default:

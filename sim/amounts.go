@@ -36,7 +36,7 @@ func amountsOf(list corev1.ResourceList) amounts {
 
 // requestsOf is what the scheduler counts for a Pod: its requests, and one of the node's places.
 func requestsOf(pod *corev1.Pod) amounts {
-	a := amounts{}
+	var a amounts
 	spec := &pod.Spec
 	if len(spec.InitContainers) == 0 && len(spec.Overhead) == 0 && spec.Resources == nil && len(spec.Containers) == 1 {
 		a = amountsOf(spec.Containers[0].Resources.Requests)

@@ -109,7 +109,7 @@ func (p *process) assemble() {
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: p.cache, Policies: controller.NewPolicies(p.cache), Settings: w.config.Settings},
 		Machine: w.config.Machine, Applier: applier, Own: own, Announcer: announcer, Clock: w, Gate: controller.NewGate(),
-		Sweep:   &controller.Sweep{Cache: p.cache, Live: w.Cluster.View, Applier: applier, Clock: w, Settings: w.config.Settings},
+		Sweep:   &controller.Sweep{Cache: p.cache, Live: w.View, Applier: applier, Clock: w, Settings: w.config.Settings},
 		Witness: func(pass controller.Pass, err error) { p.last, p.lastErr = pass, err },
 	}
 	for _, watch := range p.reconciler.Watches() {
@@ -263,7 +263,7 @@ func (p *process) quiet() bool {
 func (p *process) sleeps(step time.Duration) time.Time {
 	now := p.world.now
 	midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	until := now.Add((midnight.Sub(now) + step - 1) / step * step)
+	until := now.Add((midnight.Sub(now) + step - 1) / step * step) //nolint:durationcheck // rounded up to whole steps
 	if lasts, known := p.last.Decision.Lasts(now); known && now.Add(lasts).Before(until) {
 		until = now.Add(lasts)
 	}
@@ -317,7 +317,7 @@ func (p *process) rouse(pool string) {
 	}
 	t.asleep = false
 	steps := p.world.now.Sub(t.base)/t.step + 1
-	p.again(pool, t.base.Add(steps*t.step))
+	p.again(pool, t.base.Add(steps*t.step)) //nolint:durationcheck // a count of steps
 }
 
 // Eventf takes the announcer's Events.

@@ -4,8 +4,6 @@ package sim
 
 import (
 	"container/heap"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -66,10 +64,6 @@ type queue struct {
 	order uint64
 	// called holds the moves that are called for at the present instant: once is enough.
 	called map[Move]struct{}
-}
-
-func (q *queue) clone() queue {
-	return queue{moves: slices.Clone(q.moves), order: q.order, called: maps.Clone(q.called)}
 }
 
 func (q *queue) add(move Move, at time.Time) {

@@ -218,6 +218,8 @@ func (w *World) changed(c cluster.Change) {
 }
 
 // podChanged wakes the scheduler, the kubelet, the Pod's owner, its budgets, and whoever drains its node.
+//
+//nolint:gocognit // one line for each that is woken
 func (w *World) podChanged(before, after *corev1.Pod) {
 	pod := after
 	if pod == nil {
@@ -288,7 +290,7 @@ func (w *World) drawn(n uint64, what ...string) uint64 {
 		return 0
 	}
 	h := fnv.New64a()
-	fmt.Fprint(h, w.config.Seed)
+	_, _ = fmt.Fprint(h, w.config.Seed)
 	for _, part := range what {
 		_, _ = h.Write([]byte{0})
 		_, _ = h.Write([]byte(part))

@@ -105,7 +105,7 @@ func Edit[V any, P pointer[V]](c *Cluster, object P, change func(P)) P {
 	if current == nil || current.GetUID() != object.GetUID() {
 		return nil
 	}
-	next := P(ptrTo(V(*current)))
+	next := P(ptrTo(*current))
 	change(next)
 	if next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && kind != Pod {
 		c.take(kind, current)

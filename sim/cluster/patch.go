@@ -108,6 +108,8 @@ type draft struct {
 	// copied is true once the annotations are the draft's own.
 	copied        bool
 	unschedulable bool
+	// cordoned is true once the patch has set the cordon: JSON then tells false from absent, which the object cannot.
+	cordoned bool
 }
 
 // result is the changed object, or nil when it is as it was.
@@ -144,7 +146,7 @@ func (d *draft) merge(body []byte) (understood bool, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if decoder.Decode(&patch) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
 	}
 	kind, err := KindOf(d.object)
 	if err != nil {
@@ -184,7 +186,7 @@ const (
 func (d *draft) operate(body []byte) (understood bool, err error) {
 	var ops []operation
 	if json.Unmarshal(body, &ops) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
 	}
 	for i := range ops {
 		op := &ops[i]
@@ -263,15 +265,17 @@ func (d *draft) annotationsAsAWhole(op *operation) (understood bool, err error) 
 func (d *draft) cordon(op *operation) (understood bool, err error) {
 	var value bool
 	if !null(op.Value) && json.Unmarshal(op.Value, &value) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
 	}
 	switch {
+	case op.Op == "test" && d.cordoned:
+		return false, nil
 	case op.Op == "test" && null(op.Value):
 		return true, tested(op, !d.unschedulable)
 	case op.Op == "test":
 		return true, tested(op, value && d.unschedulable)
 	case op.Op == "add" && !null(op.Value):
-		d.unschedulable = value
+		d.unschedulable, d.cordoned = value, true
 		return true, nil
 	default:
 		return false, nil
