@@ -113,7 +113,8 @@ func (c *canon) place(claim string) byte {
 func (c *canon) claim(s *State, np *karpenterv1.NodePool, claim *karpenterv1.NodeClaim, anchor string, started time.Time) claimForm {
 	form := claimForm{name: claim.Name, form: make([]byte, 0, 64)}
 	a := claim.Annotations
-	out := append(form.form, flag(claim.Name == anchor), flag(claimReady(claim)),
+	out := form.form
+	out = append(out, flag(claim.Name == anchor), flag(claimReady(claim)),
 		flag(!started.IsZero() && !claim.CreationTimestamp.Time.Before(started)))
 	out = c.age(out, s.now, claim.CreationTimestamp.Time)
 	if claim.DeletionTimestamp != nil {

@@ -85,7 +85,8 @@ func (c *Coverage) fired(whole *run) {
 		return
 	}
 	key := refusal{row: row, at: len(whole.writes)}
-	if c.planned[key]++; c.planned[key] > mostRefused {
+	c.planned[key]++
+	if c.planned[key] > mostRefused {
 		return
 	}
 	plan, err := c.machine.Plan(whole.pass.Decision, whole.pass.Snapshot)

@@ -22,10 +22,9 @@ type Step struct {
 
 // successor is a state that a step leads to.
 type successor struct {
-	step     Step
-	state    *State
-	hash     Hash
-	breaches []string
+	step  Step
+	state *State
+	hash  Hash
 	// row that fired, where a pass was made.
 	row string
 }
@@ -253,9 +252,24 @@ func (w *worker) late(step Step, whole *run) {
 			w.overtaken(step, whole, whole.writes[i].number)
 		}
 	}
-	if w.scene.Leaders {
-		step.Other = Move{Verb: Wait}
-		w.overtaken(step, whole, 1)
+	if w.scene.Leaders && len(whole.writes) > 1 {
+		w.suspended(step, whole)
+	}
+}
+
+// suspended has the process stand still for long after its first write, while another one leads and makes a pass.
+func (w *worker) suspended(step Step, whole *run) {
+	step.Fault, step.At, step.Other = Overtaken, 2, Move{Verb: Wait}
+	next := w.of.clone()
+	var other *run
+	r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool, after: func(number int) {
+		if number == 1 {
+			next.now = next.now.Add(readyTimeout + grid).Truncate(grid)
+			other = w.b.pass(&run{live: next, view: next.View.Clone(), pool: whole.pool})
+		}
+	}})
+	if other != nil {
+		w.add(step, next, "", append(r.breaches, other.breaches...), false)
 	}
 }
 
@@ -271,9 +285,7 @@ func (w *worker) overtaken(step Step, whole *run, at int) {
 		if number != at {
 			return
 		}
-		if step.Other.Verb == Wait {
-			next.now = next.now.Add(readyTimeout + grid).Truncate(grid)
-		} else if slices.Contains(w.scene.moves(next), step.Other) {
+		if slices.Contains(w.scene.moves(next), step.Other) {
 			w.scene.make(next, step.Other)
 		}
 		anchor, version := next.anchored(whole.pool)

@@ -158,7 +158,12 @@ func (r *run) judgeFlight(pool *karpenterv1.NodePool, claim *karpenterv1.NodeCla
 	if claim == nil {
 		return
 	}
-	switch claim.Annotations[rotation.KeyState] {
+	state := claim.Annotations[rotation.KeyState]
+	if pool.Annotations[rotation.KeyRotationMode] != "" {
+		// The fallback's anchor says draining, whatever an earlier attempt has left on the claim.
+		state = rotation.StateDraining
+	}
+	switch state {
 	case rotation.StatePending:
 		node := r.live.Node(claim.Status.NodeName)
 		if node != nil && node.DeletionTimestamp == nil {

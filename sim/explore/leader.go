@@ -77,6 +77,8 @@ type run struct {
 	at    int
 	// before, where set, is called before the write of the number takes effect.
 	before func(number int)
+	// after, where set, is called once the write of the number has been answered.
+	after func(number int)
 	// keep has the state after every write kept.
 	keep bool
 
@@ -153,10 +155,12 @@ func (l *leader) policiesOf(r *run) *controller.Policies {
 // through reads what the pass in hand sees.
 type through struct{ leader *leader }
 
+// Get reads one object.
 func (t through) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
 	return t.leader.in.view.Get(ctx, key, into, options...)
 }
 
+// List lists objects.
 func (t through) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	return t.leader.in.view.List(ctx, into, options...)
 }
@@ -167,6 +171,7 @@ func (r *run) Announce(_ context.Context, told effects.Announce) { r.told = appe
 // silence takes Events that nobody looks at.
 type silence struct{}
 
+// Eventf drops an Event.
 func (silence) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
 // hand is a process's client: it does to the writes what the run's fault says, and judges those that take effect.
@@ -177,16 +182,19 @@ type hand struct {
 
 var errLost = errors.New("the connection was lost before the answer came")
 
-func (h *hand) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
-	return h.through("create", object, func() error { return h.Client.Create(context.Background(), object) })
+// Create creates, unless the run's fault says otherwise. So do the others.
+func (h *hand) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	return h.through("create", object, func() error { return h.Client.Create(ctx, object, options...) })
 }
 
-func (h *hand) Patch(_ context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
-	return h.through("patch", object, func() error { return h.Client.Patch(context.Background(), object, patch) })
+// Patch patches.
+func (h *hand) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	return h.through("patch", object, func() error { return h.Client.Patch(ctx, object, patch, options...) })
 }
 
-func (h *hand) Delete(_ context.Context, object client.Object, options ...client.DeleteOption) error {
-	return h.through("delete", object, func() error { return h.Client.Delete(context.Background(), object, options...) })
+// Delete deletes.
+func (h *hand) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	return h.through("delete", object, func() error { return h.Client.Delete(ctx, object, options...) })
 }
 
 func (h *hand) through(verb string, object client.Object, do func() error) error {
@@ -214,6 +222,9 @@ func (h *hand) through(verb string, object client.Object, do func() error) error
 		}
 		r.writes = append(r.writes, w)
 	}
+	if r.after != nil {
+		r.after(r.number)
+	}
 	if here && r.fault == Unanswered && err == nil {
 		return errLost
 	}
@@ -228,12 +239,11 @@ func (r *run) row() string {
 	return r.pass.Decision.Row.ID
 }
 
-// Before and after of a change, by kind; nil where there is none.
+// poolBefore is the NodePool before the change.
 func poolBefore(c cluster.Change) *karpenterv1.NodePool {
 	p, _ := c.Before.(*karpenterv1.NodePool)
 	return p
 }
-func nodeAfter(c cluster.Change) *corev1.Node { n, _ := c.After.(*corev1.Node); return n }
 
 // placeholderOf finds the claim's placeholder.
 func placeholderOf(v *cluster.View, claim string) *corev1.Pod {

@@ -232,7 +232,7 @@ func (s *Scene) canLaunch(of *State, pool string) bool {
 		if claim.DeletionTimestamp == nil && !claimReady(claim) {
 			return false
 		}
-		if claim.CreationTimestamp.Time.Compare(beginning) >= 0 {
+		if claim.CreationTimestamp.Compare(beginning) >= 0 {
 			launched++
 		}
 	}

@@ -56,7 +56,7 @@ type end struct {
 func (s *search) follow(w *worker, from *found, seen map[Hash]end) end {
 	state, hash := from.state, from.hash
 	var trail []Hash
-	result := end{known: noNode}
+	var result end
 	for steps := int32(0); ; steps++ {
 		if e, known := seen[hash]; known {
 			result = end{e.known, e.steps + steps, e.stuck}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/api/v1alpha1"
 	"noderotation.io/noderotation/rotation"
@@ -49,12 +50,18 @@ const (
 
 // Ages of a claim in a scene.
 const (
-	// Old is of age; Older likewise, and chosen first.
-	Old, Older = 200 * time.Hour, 201 * time.Hour
-	// Young is not of age for as long as anything can last here; Maturing comes of age soon.
-	Young, Maturing = time.Hour, ofAge - 20*time.Minute
-	// TooOld is too old for a surge; Closing is so soon.
-	TooOld, Closing = expireAfter - 10*time.Minute, expireAfter - 40*time.Minute
+	// Old is of age.
+	Old = 200 * time.Hour
+	// Older likewise, and chosen first.
+	Older = 201 * time.Hour
+	// Young is not of age for as long as anything can last here.
+	Young = time.Hour
+	// Maturing comes of age soon.
+	Maturing = ofAge - 20*time.Minute
+	// TooOld is too old for a surge.
+	TooOld = expireAfter - 10*time.Minute
+	// Closing will be so soon.
+	Closing = expireAfter - 40*time.Minute
 )
 
 // Scene is a small cluster, and what may happen in it.
@@ -145,6 +152,8 @@ func (p *PoolScene) objects(name string) []client.Object {
 	}
 	config := sim.Config{Start: beginning}
 	objects := fleet.Join(&config, nil)
+	// Karpenter keeps annotations of its own on every NodePool: what we patch there is never the first.
+	objects[0].SetAnnotations(map[string]string{karpenterv1.NodePoolHashAnnotationKey: "1"})
 	if p.Budget {
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "budget"}}
 		all := intstr.FromString("100%")

@@ -39,11 +39,11 @@ type Result struct {
 	// Coverage of what was exercised.
 	Coverage *Coverage
 	// Breach is the first one found; nil where every invariant held.
-	Breach *Breach
+	Breach *BreachError
 }
 
-// Breach is a broken invariant, and a shortest way to break it.
-type Breach struct {
+// BreachError is a broken invariant, and a shortest way to break it.
+type BreachError struct {
 	Scene string
 	// What is wrong, in a sentence.
 	What string
@@ -52,7 +52,7 @@ type Breach struct {
 }
 
 // Error tells the breach, and the path in words.
-func (b *Breach) Error() string {
+func (b *BreachError) Error() string {
 	text := fmt.Sprintf("%s: %s", b.Scene, b.What)
 	for i, step := range b.Path {
 		text += fmt.Sprintf("\n%3d. %s", i+1, step)
@@ -205,8 +205,8 @@ func (s *search) insert(parent int32, step Step, state *State, hash Hash) {
 }
 
 // breach is one found in, or after, a step from a state.
-func (s *search) breach(from int32, what string, last ...Step) *Breach {
-	return &Breach{Scene: s.Scene.Name, What: what, Path: append(s.path(from), last...)}
+func (s *search) breach(from int32, what string, last ...Step) *BreachError {
+	return &BreachError{Scene: s.Scene.Name, What: what, Path: append(s.path(from), last...)}
 }
 
 // path to a state.
