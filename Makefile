@@ -59,12 +59,14 @@ test: ## Run every test that needs no cluster.
 	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages"
 	go test $(PACKAGES)
 
+# The explorer makes millions of passes over code that the other packages race: a minute's work without the detector, and
+# a quarter of an hour's with it.
 .PHONY: test-race
 test-race: export CGO_ENABLED = 1
-test-race: ## Run the same tests under the race detector; needs a C compiler.
+test-race: ## Run the same tests under the race detector, but for the explorer; needs a C compiler.
 	$(call compile,-race)
-	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages under the race detector"
-	go test -race $(PACKAGES)
+	@echo "==> testing $$(go list $(PACKAGES) | grep -v /sim/explore | wc -l) packages under the race detector"
+	go test -race -timeout 30m $$(go list $(PACKAGES) | grep -v /sim/explore)
 
 .PHONY: explore
 explore: build ## Explore what can happen to a rotation, and go wrong in it, for an hour.
