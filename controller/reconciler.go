@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: pass.Wake}, nil
 	case overtaken(err) || ctx.Err() != nil: // the latter where the process is about to stop
 		log.FromContext(ctx).V(1).Info("the pass was overtaken and will be made again", "reason", err.Error())
-		return ctrl.Result{RequeueAfter: afterConflict}, nil
+		return ctrl.Result{RequeueAfter: afterConflict}, nil //nolint:nilerr // ordinary, and quiet
 	default:
 		return ctrl.Result{}, err
 	}

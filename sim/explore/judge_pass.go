@@ -154,6 +154,8 @@ func (r *run) judgeTold(before *State) {
 
 // judgeFlight: a pass that leaves a rotation in flight leaves it as its phase should be (§5.2 idempotent recovery, §3.3,
 // §3.4).
+//
+//nolint:gocognit // one rule after the other
 func (r *run) judgeFlight(pool *karpenterv1.NodePool, claim *karpenterv1.NodeClaim) {
 	if claim == nil {
 		return

@@ -9,6 +9,8 @@ import (
 )
 
 // judge judges a state by itself, however it came about.
+//
+//nolint:gocognit // one rule after the other
 func (s *Scene) judge(of *State) []string {
 	var breaches []string
 	breach := func(format string, args ...any) { breaches = append(breaches, fmt.Sprintf(format, args...)) }

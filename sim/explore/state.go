@@ -30,7 +30,7 @@ func (s *State) Since(t time.Time) time.Duration { return s.now.Sub(t) }
 // clone is an independent state that is equal.
 func (s *State) clone() *State {
 	next := &State{now: s.now}
-	next.Cluster = s.Cluster.Clone(next)
+	next.Cluster = s.Clone(next)
 	return next
 }
 
