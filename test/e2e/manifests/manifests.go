@@ -24,7 +24,7 @@ var install []byte
 // All returns everything to be applied before the controller starts, the CRD of RotationPolicy first.
 func All() ([]byte, error) {
 	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../charts/noderotation/crds/*.yaml"))
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "..", "..", "..", "charts", "noderotation", "crds", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("the chart has no CRD: %w", err)
 	}
