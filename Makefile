@@ -12,6 +12,9 @@ CRDS         := charts/noderotation/crds
 CODE_MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
+# No C compiler is needed but for the race detector, and one way of compiling keeps one cache.
+export CGO_ENABLED := 0
+
 # PACKAGES narrows test and test-race: make test PACKAGES=./window
 PACKAGES := ./...
 
