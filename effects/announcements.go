@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"noderotation.io/noderotation/rotation"
 )
 
@@ -109,7 +107,7 @@ func announceExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 // announceUnschedulable stands before the placeholder is deleted. A placeholder without a node is ordinary while
 // Karpenter provisions; once readyTimeout has passed it is the reason of the failure.
 func announceUnschedulable(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	reason := unschedulable(s.Placeholder())
+	reason := rotation.Unschedulable(s.Placeholder())
 	if reason == "" {
 		return none(s)
 	}
@@ -138,17 +136,4 @@ func announceDrainStuck(s rotation.Snapshot) (rotation.Snapshot, []Action, error
 	told := tell(s, poolTarget(s), Warning, ReasonDrainStuck, message)
 	told.Condition = true
 	return s, []Action{told}, nil
-}
-
-// unschedulable is the scheduler's word on a placeholder that found no node; empty when it has one.
-func unschedulable(pod *corev1.Pod) string {
-	if pod == nil || pod.Spec.NodeName != "" {
-		return ""
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return c.Message
-		}
-	}
-	return ""
 }

@@ -30,7 +30,7 @@ func placeholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 		return none(s)
 	case existing == nil:
 		return createPlaceholder(s)
-	case ended(existing) && existing.DeletionTimestamp == nil:
+	case rotation.Finished(existing) && existing.DeletionTimestamp == nil:
 		going := *existing
 		going.DeletionTimestamp = &metav1.Time{Time: s.Now}
 		return s.WithoutPlaceholder(existing.Name).WithPlaceholder(&going), []Action{deletePod(existing)}, nil
@@ -59,11 +59,6 @@ func createPlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error)
 		}
 	}
 	return s.WithPlaceholder(pod), actions, nil
-}
-
-// ended is true for a Pod that will never run again by itself, though it still exists.
-func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func deletePlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {

@@ -32,7 +32,7 @@ func DrainHolders(s Snapshot) []string {
 	var holders []string
 	for _, pod := range byName(s.PodsByNode[claim.NodeName]) {
 		switch {
-		case finished(pod), mirrored(pod), tolerates(pod, disrupted):
+		case Finished(pod), mirrored(pod), tolerates(pod, disrupted):
 		case pod.DeletionTimestamp != nil:
 			// The deletionTimestamp is when the grace period ends, not when it began.
 			if s.Now.After(pod.DeletionTimestamp.Time) {

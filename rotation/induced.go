@@ -67,7 +67,7 @@ func (s Snapshot) launchedUnbound(subject Claim) (Claim, bool, string) {
 // back from scheduling, or unable to run in the pool.
 func (s Snapshot) couldHaveInduced(pod *corev1.Pod, claim Claim, subject string) bool {
 	switch {
-	case placeholderOf(pod, subject), finished(pod), ownedByDaemonSet(pod), mirrored(pod):
+	case placeholderOf(pod, subject), Finished(pod), ownedByDaemonSet(pod), mirrored(pod):
 		return false
 	case inSeconds(claim.Created).Before(inSeconds(pod.CreationTimestamp.Time)):
 		return false
@@ -118,7 +118,7 @@ func (s Snapshot) guest(node, subject string) string {
 		return fmt.Sprintf("the Pods of Node %s are not known", node)
 	}
 	for _, pod := range pods {
-		if !placeholderOf(pod, subject) && !ownedByDaemonSet(pod) && !mirrored(pod) && !finished(pod) {
+		if !placeholderOf(pod, subject) && !ownedByDaemonSet(pod) && !mirrored(pod) && !Finished(pod) {
 			return fmt.Sprintf("Pod %s/%s runs on Node %s", pod.Namespace, pod.Name, node)
 		}
 	}

@@ -40,7 +40,7 @@ func Size(s Snapshot) Sizing {
 		switch {
 		case NeedsNewHome(pod, node):
 			add(wanted, requestsOf(pod))
-		case ownedByDaemonSet(pod) && !finished(pod):
+		case ownedByDaemonSet(pod) && !Finished(pod):
 			add(daemons, requestsOf(pod))
 		}
 	}
@@ -87,7 +87,7 @@ func (z *Sizing) clamp(name corev1.ResourceName, claim Claim, daemons corev1.Res
 // gone, so that one counts. The node may be nil when it is not known.
 func NeedsNewHome(pod *corev1.Pod, node *corev1.Node) bool {
 	switch {
-	case finished(pod), ownedByDaemonSet(pod), mirrored(pod), IsPlaceholder(pod):
+	case Finished(pod), ownedByDaemonSet(pod), mirrored(pod), IsPlaceholder(pod):
 		return false
 	case pod.DeletionTimestamp != nil:
 		return ownedBy(pod, "apps/v1", "StatefulSet")
@@ -129,7 +129,8 @@ func hostnameOf(node *corev1.Node) string {
 	return node.Name
 }
 
-func finished(pod *corev1.Pod) bool {
+// Finished tells whether the Pod will never run again, though it still exists.
+func Finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 

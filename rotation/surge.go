@@ -110,12 +110,23 @@ func notRunning(pod *corev1.Pod, claim string) string {
 
 // schedulerMessage is what the scheduler last said of a Pod that it could not place.
 func schedulerMessage(pod *corev1.Pod) string {
+	if message := Unschedulable(pod); message != "" {
+		return message
+	}
+	return "the scheduler has not judged it yet"
+}
+
+// Unschedulable is the scheduler's word on a Pod that found no node; empty when it has one, or was not judged yet.
+func Unschedulable(pod *corev1.Pod) string {
+	if pod == nil || pod.Spec.NodeName != "" {
+		return ""
+	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return c.Message
 		}
 	}
-	return "the scheduler has not judged it yet"
+	return ""
 }
 
 // unfit says why the Node cannot take the workloads over; empty when it can.
