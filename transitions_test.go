@@ -151,7 +151,7 @@ var _ = Describe("An undisturbed rotation (architecture, The writes of one undis
 	It("takes twelve writes, in this order", func() {
 		c.s = APool(AClaim("old", Aged(10*Day)), AClaim("young"), WithWorkloadOn("old-node", "web", "cpu=1"))
 		c.fires("start",
-			"patch NodePool api: active-rotation=old",
+			"patch NodePool api: active-rotation=old anchored-on=1",
 			"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",
 			"patch Node old-node: karpenter.sh/do-not-disrupt=true cordoned=true do-not-disrupt-owned=true surge-for=old unschedulable=true",
 			"create Pod noderotation/surge-for-old")
@@ -182,7 +182,7 @@ var _ = Describe("An undisturbed rotation (architecture, The writes of one undis
 		c.later(30*time.Second, oldIsGone)
 		c.fires("drained",
 			"patch Node new-node: -surge-for -do-not-disrupt-owned -karpenter.sh/do-not-disrupt",
-			"patch NodePool api: last-rotation-at=2026-01-09T18:02:40Z -active-rotation -active-rotation-state -draining-at -surge-wait")
+			"patch NodePool api: last-rotation-at=2026-01-09T18:02:40Z -active-rotation -active-rotation-state -anchored-on -draining-at -surge-wait")
 		Expect(c.writes).To(Equal(12))
 
 		By("nothing of ours is left")
@@ -199,7 +199,7 @@ var _ = Describe("An undisturbed rotation (architecture, The writes of one undis
 	It("that spare capacity absorbs takes no more", func() {
 		c.s = APool(AClaim("old", Aged(10*Day)), AClaim("spare"))
 		c.fires("start",
-			"patch NodePool api: active-rotation=old",
+			"patch NodePool api: active-rotation=old anchored-on=1",
 			"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",
 			"patch Node old-node: karpenter.sh/do-not-disrupt=true cordoned=true do-not-disrupt-owned=true surge-for=old unschedulable=true",
 			"create Pod noderotation/surge-for-old")
@@ -214,18 +214,18 @@ var _ = Describe("An undisturbed rotation (architecture, The writes of one undis
 		c.later(time.Minute, oldIsGone)
 		c.fires("drained",
 			"patch Node spare-node: -surge-for -do-not-disrupt-owned -karpenter.sh/do-not-disrupt",
-			"patch NodePool api: last-rotation-at=2026-01-09T18:01:05Z -active-rotation -active-rotation-state -draining-at -surge-wait")
+			"patch NodePool api: last-rotation-at=2026-01-09T18:01:05Z -active-rotation -active-rotation-state -anchored-on -draining-at -surge-wait")
 		Expect(c.writes).To(Equal(12))
 	})
 
 	It("without a surge takes four: one anchor with all its companions", func() {
 		c.s = APool(WithPolicy(AllowingFallback), AClaim("old", Aged(14*Day-time.Minute)))
 		c.fires("start-fallback",
-			"patch NodePool api: active-rotation=old active-rotation-state=draining draining-at=2026-01-09T18:00:00Z rotation-mode=forceful-fallback",
+			"patch NodePool api: active-rotation=old active-rotation-state=draining anchored-on=1 draining-at=2026-01-09T18:00:00Z rotation-mode=forceful-fallback",
 			"patch NodeClaim old: state=draining",
 			"delete NodeClaim old")
 		c.later(time.Minute, oldIsGone)
-		c.fires("drained", "patch NodePool api: last-rotation-at=2026-01-09T18:01:00Z -active-rotation -active-rotation-state -draining-at -rotation-mode")
+		c.fires("drained", "patch NodePool api: last-rotation-at=2026-01-09T18:01:00Z -active-rotation -active-rotation-state -anchored-on -draining-at -rotation-mode")
 	})
 })
 
@@ -238,18 +238,18 @@ type firing struct {
 // firings has every row of the table at least once.
 var firings = []firing{
 	{"start-fallback", "a node is due and its surge comes too late", []string{
-		"patch NodePool api: active-rotation=old active-rotation-state=draining draining-at=2026-01-09T18:00:00Z rotation-mode=forceful-fallback",
+		"patch NodePool api: active-rotation=old active-rotation-state=draining anchored-on=1 draining-at=2026-01-09T18:00:00Z rotation-mode=forceful-fallback",
 		"patch NodeClaim old: state=draining",
 		"delete NodeClaim old",
 	}, []string{"ForcefulFallback"}},
 	{"start", "a node is due", []string{
-		"patch NodePool api: active-rotation=old",
+		"patch NodePool api: active-rotation=old anchored-on=1",
 		"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",
 		"patch Node old-node: karpenter.sh/do-not-disrupt=true cordoned=true do-not-disrupt-owned=true surge-for=old unschedulable=true",
 		"create Pod noderotation/surge-for-old",
 	}, []string{"RotationStarted"}},
 	{"start", "a node is due after a failure, an operator has cordoned it", []string{
-		"patch NodePool api: active-rotation=old",
+		"patch NodePool api: active-rotation=old anchored-on=1",
 		"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",
 		"patch Node old-node: karpenter.sh/do-not-disrupt=true do-not-disrupt-owned=true surge-for=old",
 		"create Pod noderotation/surge-for-old",
@@ -301,37 +301,37 @@ var firings = []firing{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
 		"patch NodeClaim old: failed-at=2026-01-09T18:00:00Z retry-count=1 state=failed -started-at",
-		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation",
+		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation -anchored-on",
 	}, []string{"SurgeUnschedulable", "log", "RotationFailed failure"}},
 	{"pending-timed-out", "the attempt has timed out with a node that came late", []string{
 		"delete NodeClaim new",
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
 		"patch NodeClaim old: failed-at=2026-01-09T18:00:00Z retry-count=1 state=failed -started-at -surge-claim",
-		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation",
+		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation -anchored-on",
 	}, []string{"RotationFailed failure"}},
 	{"pending-timed-out", "the attempt's start cannot be read", []string{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
 		"patch NodeClaim old: failed-at=2026-01-09T18:00:00Z retry-count=1 state=failed -started-at",
-		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation",
+		"patch NodePool api: last-failure-at=2026-01-09T18:00:00Z -active-rotation -anchored-on",
 	}, []string{"SurgeUnschedulable", "log", "RotationFailed failure"}},
 	{"pending-claim-gone", "the pending claim is gone", []string{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node new-node: -surge-for -do-not-disrupt-owned -karpenter.sh/do-not-disrupt",
-		"patch NodePool api: -active-rotation",
+		"patch NodePool api: -active-rotation -anchored-on",
 	}, []string{"RotationExpired expired"}},
 	{"pending-force-expired", "the pending claim is being deleted", []string{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
 		"patch NodeClaim old: state=expired -started-at",
-		"patch NodePool api: -active-rotation",
+		"patch NodePool api: -active-rotation -anchored-on",
 	}, []string{"RotationExpired expired"}},
 	{"pending-governance-lost", "no policy governs the pending rotation", []string{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
-		"patch NodeClaim old: -state -started-at",
-		"patch NodePool api: -active-rotation",
+		"patch NodeClaim old: released-at=2026-01-09T18:00:00Z -state -started-at",
+		"patch NodePool api: -active-rotation -anchored-on",
 	}, []string{"GovernanceLost"}},
 
 	{"draining-wait", "the node drains", nil, nil},
@@ -348,20 +348,21 @@ var firings = []firing{
 	{"drain-stuck", "the drain is overdue", nil, []string{"DrainStuck"}},
 	{"drained", "the drained claim is gone", []string{
 		"patch Node new-node: -surge-for -do-not-disrupt-owned -karpenter.sh/do-not-disrupt",
-		"patch NodePool api: last-rotation-at=2026-01-09T18:00:00Z -active-rotation -active-rotation-state -draining-at -surge-wait",
+		"patch NodePool api: last-rotation-at=2026-01-09T18:00:00Z -active-rotation -active-rotation-state -anchored-on -draining-at -surge-wait",
 	}, []string{"RotationCompleted success", "observe drain 5m0s"}},
 	{"drained", "the fallback's claim is gone", []string{
-		"patch NodePool api: last-rotation-at=2026-01-09T18:00:00Z -active-rotation -active-rotation-state -draining-at -rotation-mode -surge-wait",
+		"patch NodePool api: last-rotation-at=2026-01-09T18:00:00Z -active-rotation -active-rotation-state -anchored-on -draining-at -rotation-mode -surge-wait",
 	}, []string{"RotationCompleted success", "observe drain 5m0s"}},
 	{"draining-governance-lost", "no policy governs the drain", []string{
 		"patch Node new-node: -surge-for -do-not-disrupt-owned -karpenter.sh/do-not-disrupt",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
 		"patch NodeClaim old: released-at=2026-01-09T18:00:00Z -state -started-at",
-		"patch NodePool api: -active-rotation -active-rotation-state -draining-at -surge-wait",
+		"patch NodePool api: -active-rotation -anchored-on -active-rotation-state -draining-at -surge-wait",
 	}, []string{"GovernanceLost"}},
 
 	{"failed-release", "a failure is still anchored", []string{
-		"patch NodePool api: last-failure-at=2026-01-09T17:59:00Z -active-rotation",
+		"patch NodeClaim old: released-at=2026-01-09T18:00:00Z",
+		"patch NodePool api: last-failure-at=2026-01-09T17:59:00Z -active-rotation -anchored-on",
 	}, nil},
 	{"retry", "a failure is still anchored and its backoff is over", []string{
 		"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",
@@ -370,12 +371,12 @@ var firings = []firing{
 	}, []string{"RotationStarted"}},
 	{"failed-force-expired", "a failure is still anchored and its claim is being deleted", []string{
 		"patch NodeClaim old: state=expired",
-		"patch NodePool api: -active-rotation",
+		"patch NodePool api: -active-rotation -anchored-on",
 	}, []string{"RotationExpired expired"}},
 	{"expired-release", "an expiry is still anchored", []string{
 		"delete Pod noderotation/surge-for-old",
 		"patch Node old-node: -surge-for -do-not-disrupt-owned -cordoned -karpenter.sh/do-not-disrupt unschedulable=false",
-		"patch NodePool api: -active-rotation",
+		"patch NodePool api: -active-rotation -anchored-on",
 	}, nil},
 }
 

@@ -83,9 +83,13 @@ func (r *application) carryOut(ctx context.Context, action effects.Action) (wrot
 		pod.SetNamespace(action.Namespace)
 		pod.SetName(action.Name)
 		pod.SetUID(action.UID)
-		return r.delete(ctx, pod)
+		return r.delete(ctx, pod, "")
 	case effects.DeleteClaim:
-		return r.delete(ctx, kindNodeClaim.named(action.Claim))
+		version := ""
+		if action.AsDecidedOn {
+			version = r.versionOf(action.Claim.UID, action.Claim.ResourceVersion)
+		}
+		return r.delete(ctx, kindNodeClaim.named(action.Claim), version)
 	case effects.Announce:
 		r.Teller.Announce(ctx, action)
 		return false, nil
@@ -109,15 +113,19 @@ func (r *application) patchPool(ctx context.Context, a effects.PatchPool) error 
 }
 
 func (r *application) patchVersioned(ctx context.Context, object client.Object, decidedOn string, change effects.Change) error {
-	version := decidedOn
-	if newer, written := r.versions[object.GetUID()]; written {
-		version = newer
-	}
-	patch, err := versionedPatch(object.GetUID(), version, change)
+	patch, err := versionedPatch(object.GetUID(), r.versionOf(object.GetUID(), decidedOn), change)
 	if err != nil {
 		return err
 	}
 	return r.patch(ctx, object, patch)
+}
+
+// versionOf is the version that an object got in this run, or else the one that was decided on.
+func (r *application) versionOf(uid types.UID, decidedOn string) string {
+	if newer, written := r.versions[uid]; written {
+		return newer
+	}
+	return decidedOn
 }
 
 func (r *application) patch(ctx context.Context, object client.Object, patch client.Patch) error {
@@ -141,10 +149,15 @@ func (r *application) create(ctx context.Context, object client.Object) (bool, e
 	return true, nil
 }
 
-// delete names the UID, so that another object of the same name is safe. An object that is gone is as it should be.
-func (r *application) delete(ctx context.Context, object client.Object) (bool, error) {
+// delete names the UID, so that another object of the same name is safe, and the version where one is given. An object
+// that is gone is as it should be.
+func (r *application) delete(ctx context.Context, object client.Object, version string) (bool, error) {
 	uid := object.GetUID()
-	switch err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}); {
+	only := client.Preconditions{UID: &uid}
+	if version != "" {
+		only.ResourceVersion = &version
+	}
+	switch err := r.Client.Delete(ctx, object, only); {
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:

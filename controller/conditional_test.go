@@ -36,7 +36,7 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 	}
 
 	Context("the anchor", func() {
-		const anchoring = "pool: active-rotation=old"
+		const anchoring = "pool: active-rotation=old anchored-on"
 
 		It("is refused when another leader anchored first: the serial gate", func() {
 			justBefore(anchoring, func() { w.theOperatorAnnotates("api", rotation.KeyActiveRotation, "spare") })
@@ -97,10 +97,11 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 	It("has a claim's patch refused when the claim changed in between, and repairs it in the next pass", func() {
 		justBefore("claim old: started-at state=pending", func() { w.theClaimSays("old", "karpenter.sh/nodeclaim-hash", "2") })
 		Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
-		Expect(w.server.wrote()).To(Equal([]string{"pool: active-rotation=old"}))
+		Expect(w.server.wrote()).To(Equal([]string{"pool: active-rotation=old anchored-on"}))
 
 		w.pass("api")
 		Expect(w.server.wrote()).To(Equal([]string{
+			"pool: anchored-on",
 			"claim old: started-at state=pending",
 			"node old: cordon cordoned do-not-disrupt do-not-disrupt-owned surge-for",
 			"create the placeholder",
@@ -164,6 +165,25 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 		})
 	})
 
+	It("does not delete a claim that another leader has taken back meanwhile", func() {
+		w.pass("api")
+		w.thePlaceholderRunsOn("spare", "old")
+		justBefore("delete claim old", func() { w.theClaimSays("old", rotation.KeyReleasedAt, "2026-01-09T18:00:00Z") })
+		Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
+		Expect(w.claim("old").DeletionTimestamp).To(BeNil())
+	})
+
+	It("does not write to a later attempt at the same claim", func() {
+		w.pass("api")
+		w.thePlaceholderRunsOn("spare", "old")
+		justBefore("pool: active-rotation-state=draining draining-at surge-wait", func() {
+			w.theOperatorAnnotates("api", rotation.KeyAnchoredOn, "the version of another attempt")
+		})
+		Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
+		Expect(w.pool("api").Annotations).NotTo(HaveKey(rotation.KeyActiveRotationState))
+		Expect(w.claim("old").DeletionTimestamp).To(BeNil())
+	})
+
 	It("never deletes another claim of the same name", func() {
 		w.pass("api")
 		w.thePlaceholderRunsOn("spare", "old")
@@ -210,9 +230,10 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 		applier := w.leader.reconciler.Applier
 		stale := rotation.Object{Name: "old", UID: w.claim("old").UID, ResourceVersion: "1"}
 		pool := rotation.Object{Name: "api", UID: w.pool("api").UID}
+		on := w.pool("api").Annotations[rotation.KeyAnchoredOn]
 		writes, err := applier.Apply(w.leader.ctx, "api", []effects.Action{
-			effects.PatchPool{Pool: pool, Anchored: "old", Change: effects.Change{Set: map[string]string{"a": "1"}}},
-			effects.PatchPool{Pool: pool, Anchored: "old", Change: effects.Change{Set: map[string]string{"b": "2"}}},
+			effects.PatchPool{Pool: pool, Anchored: "old", AnchoredOn: on, Change: effects.Change{Set: map[string]string{"a": "1"}}},
+			effects.PatchPool{Pool: pool, Anchored: "old", AnchoredOn: on, Change: effects.Change{Set: map[string]string{"b": "2"}}},
 			effects.PatchClaim{Claim: stale, Change: effects.Change{Set: map[string]string{"c": "3"}}},
 			effects.PatchNode{Node: w.node("old"), Unschedulable: ptr.To(false)},
 		})

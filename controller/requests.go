@@ -47,12 +47,13 @@ func versionedPatch(uid types.UID, version string, change effects.Change) (clien
 	return client.RawPatch(types.MergePatchType, body), nil
 }
 
-// anchoredPatch is a patch of a NodePool that the API server refuses unless active-rotation still names the claim.
+// anchoredPatch is a patch of a NodePool that the API server refuses unless the same rotation is still anchored there.
 // Karpenter's own updates of the NodePool do not disturb it.
 func anchoredPatch(a effects.PatchPool) (client.Patch, error) {
 	ops := []operation{
 		{"test", "/metadata/uid", a.Pool.UID},
 		{"test", annotationPath(rotation.KeyActiveRotation), a.Anchored},
+		{"test", annotationPath(rotation.KeyAnchoredOn), nilIfEmpty(a.AnchoredOn)},
 	}
 	return jsonPatch(append(ops, changeOps(a.Change)...))
 }
@@ -109,6 +110,13 @@ func valueOrNil(annotations map[string]string, key string) any {
 		return value
 	}
 	return nil
+}
+
+func nilIfEmpty(value string) any {
+	if value == "" {
+		return nil
+	}
+	return value
 }
 
 // errHeldUp ends a pass that took so long that another process may lead by now.

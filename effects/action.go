@@ -61,12 +61,12 @@ func (c Change) String() string {
 }
 
 // PatchPool changes annotations of the NodePool. Anchored names the claim that active-rotation must still name when
-// the write arrives; empty is the anchor's own write, conditional on the resourceVersion that was decided on and with
-// it on the anchor's absence.
+// the write arrives, and AnchoredOn what anchored-on must still say; an empty Anchored is the anchor's own write,
+// conditional on the resourceVersion that was decided on and with it on the anchor's absence.
 type PatchPool struct {
-	Pool     rotation.Object
-	Anchored string
-	Change   Change
+	Pool                 rotation.Object
+	Anchored, AnchoredOn string
+	Change               Change
 }
 
 // PatchClaim changes annotations of a NodeClaim, conditional on its resourceVersion.
@@ -92,8 +92,13 @@ type DeletePod struct {
 	UID             types.UID
 }
 
-// DeleteClaim deletes a NodeClaim, by UID: Karpenter then drains its Node, with PodDisruptionBudgets respected.
-type DeleteClaim struct{ Claim rotation.Object }
+// DeleteClaim deletes a NodeClaim, by UID: Karpenter then drains its Node, with PodDisruptionBudgets respected. The
+// subject of a rotation is deleted as it was decided on; an induced claim, which changes all the time while it boots,
+// whatever its version.
+type DeleteClaim struct {
+	Claim       rotation.Object
+	AsDecidedOn bool
+}
 
 func (PatchPool) isAction()   {}
 func (PatchClaim) isAction()  {}

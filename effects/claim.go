@@ -12,20 +12,31 @@ import (
 func claimEffects() []Effect {
 	return []Effect{
 		{Name: MarkPending, About: "Mark the claim as pending and stamp the attempt's start, once per attempt.", Section: "§5.3 state, started-at",
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StatePending)}, Apply: markPending},
 		{Name: MarkDraining, About: "Mark the claim as draining.", Section: "§5.3 state",
+			Reads: ofSubject(rotation.ReadClaimState), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateDraining)}, Apply: markDraining},
 		{Name: MarkFailed, About: "Mark the claim as failed, with the time and one more failure, in one update.", Section: "§5.3 state, failed-at, retry-count",
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadFailedAt, rotation.ReadRetryCount, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateFailed)}, Apply: markFailed},
 		{Name: MarkExpired, About: "Mark the claim as expired, for good: it is not selected again while it goes.", Section: "§5.2 force-expiry",
+			Reads: ofSubject(rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateExpired)}, Apply: markExpired},
-		{Name: ResetClaim, About: "Take the claim's state back, keeping its failures; a claim already being deleted says when it was let go.", Section: "§3.8 governance lost",
-			Writes: []string{rotation.WriteState("")}, Apply: resetClaim},
+		{Name: ResetClaim, About: "Take the claim's state back, keeping its failures, and say when it was let go.", Section: "§3.8 governance lost",
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
+			Writes: []string{rotation.WriteState(""), rotation.WriteReleased}, Apply: resetClaim},
+		{Name: MarkReleased, About: "Say on the claim when its rotation was let go, so that no process that decided before goes on with it.", Section: "§5.2 anchor semantics",
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
+			Writes: []string{rotation.WriteReleased}, Apply: markReleased},
 		{Name: RecordSurgeClaim, About: "Record the claim that the placeholder sits on; it follows the placeholder.", Section: "§5.3 surge-claim",
+			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadSurgeClaim, rotation.ReadPlaceholder), Needs: []string{rotation.NeedClaim, rotation.NeedHost},
 			Writes: []string{rotation.WriteSurgeClaim}, Apply: recordSurgeClaim},
 		{Name: Delete, About: "Delete the old claim, by UID, unless it is being deleted.", Section: "§5.2",
+			Reads: ofSubject(rotation.ReadClaimDeletion), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteDelete}, Apply: deleteClaim},
 		{Name: Reap, About: "Delete the claim that this attempt induced, if it holds nothing of anybody's.", Section: "§3.8",
+			Reads: telling(rotation.ReadSurgeClaim, rotation.ReadClaimAge, rotation.ReadClaimDeletion, rotation.ReadClaimNode, rotation.ReadPlaceholder, rotation.ReadPods, rotation.ReadUnbound, rotation.ReadPoolTemplate), Needs: []string{rotation.NeedClaim, rotation.NeedInduced},
 			Writes: []string{rotation.WriteReap}, Apply: reap},
 	}
 }
@@ -52,7 +63,7 @@ func markPending(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 		return none(s)
 	}
 	set := map[string]string{rotation.KeyState: rotation.StatePending}
-	var remove []string
+	remove := []string{rotation.KeyReleasedAt}
 	if claim.Annotations[rotation.KeyState] != rotation.StatePending {
 		remove = append(remove, rotation.KeySurgeClaim)
 		set[rotation.KeyStartedAt] = rotation.FormatStamp(s.Now)
@@ -83,16 +94,18 @@ func markExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchClaim(s, map[string]string{rotation.KeyState: rotation.StateExpired}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
+// resetClaim writes to the claim whatever there is to take back: a process that decided before, and writes to the claim
+// after, is then refused.
 func resetClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	claim, exists := s.Subject()
-	if !exists {
-		return none(s)
-	}
-	var set map[string]string
-	if _, released := claim.Annotations[rotation.KeyReleasedAt]; claim.Deleting() && !released {
-		set = map[string]string{rotation.KeyReleasedAt: rotation.FormatStamp(s.Now)}
-	}
-	return patchClaim(s, set, rotation.KeyState, rotation.KeyStartedAt, rotation.KeySurgeClaim)
+	return patchClaim(s, released(s), rotation.KeyState, rotation.KeyStartedAt, rotation.KeySurgeClaim)
+}
+
+func markReleased(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	return patchClaim(s, released(s))
+}
+
+func released(s rotation.Snapshot) map[string]string {
+	return map[string]string{rotation.KeyReleasedAt: rotation.FormatStamp(s.Now)}
 }
 
 func recordSurgeClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
@@ -109,7 +122,7 @@ func deleteClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 		return none(s)
 	}
 	claim.Deleted = s.Now
-	return s.WithClaim(claim), []Action{DeleteClaim{claim.Object}}, nil
+	return s.WithClaim(claim), []Action{DeleteClaim{Claim: claim.Object, AsDecidedOn: true}}, nil
 }
 
 // reap says in the log why it deletes nothing: an induced node that stays is Karpenter's to consolidate.
@@ -119,5 +132,5 @@ func reap(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 		return s, []Action{tell(s, claimTarget(s), Normal, "", "nothing is reaped: "+reason)}, nil
 	}
 	induced.Deleted = s.Now
-	return s.WithClaim(induced), []Action{DeleteClaim{induced.Object}}, nil
+	return s.WithClaim(induced), []Action{DeleteClaim{Claim: induced.Object}}, nil
 }

@@ -15,12 +15,16 @@ import (
 func nodeEffects() []Effect {
 	return []Effect{
 		{Name: Freeze, About: "Protect the old Node from voluntary disruption, as ours unless an operator already does.", Section: "§3.4",
+			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadNodes), Needs: []string{rotation.NeedNode},
 			Writes: []string{rotation.WriteProtection}, Apply: freeze},
 		{Name: Cordon, About: "Cordon the old Node, as ours unless an operator already has.", Section: "§3.4",
+			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadNodes), Needs: []string{rotation.NeedNode},
 			Writes: []string{rotation.WriteCordon}, Apply: cordon},
 		{Name: FreezeHost, About: "Protect the Node that the placeholder runs on.", Section: "§3.4",
+			Reads: []string{rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadPlaceholder, rotation.ReadNodes}, Needs: []string{rotation.NeedHost},
 			Writes: []string{rotation.WriteHostProtection}, Apply: freezeHost},
 		{Name: Unfreeze, About: "Take back protection and cordon, exactly what our markers own.", Section: "§3.4",
+			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadNodes), Needs: []string{rotation.NeedMarkers},
 			Writes: []string{rotation.WriteUnfreeze}, Apply: unfreeze},
 	}
 }

@@ -12,27 +12,37 @@ import (
 func poolEffects() []Effect {
 	return []Effect{
 		{Name: Anchor, About: "Name the candidate on the NodePool, if no rotation is anchored there: the serial gate.", Section: "§5.2 anchor semantics",
+			Reads: ofSubject(rotation.ReadAnchoredOn), Needs: []string{rotation.NeedSubject},
 			Writes: []string{rotation.WriteAnchor}, Apply: anchor},
+		{Name: RenewAnchor, About: "Take the anchor over for an attempt that has yet to begin, from a process that may be letting go of it.", Section: "§5.2 anchor semantics",
+			Reads: []string{rotation.ReadAnchor, rotation.ReadAnchoredOn, rotation.ReadClaims, rotation.ReadClaimState}, Needs: []string{rotation.NeedClaim},
+			Writes: []string{rotation.WriteAnchorRenewed}, Apply: renewAnchor},
 		{Name: MarkFallback, About: "Mark the anchored rotation as surge-less.", Section: "§3.6",
+			Reads:  ofAnchor(rotation.ReadMode),
 			Writes: []string{rotation.WriteMode}, Apply: markFallback},
 		{Name: Mirror, About: "Mirror the draining phase on the NodePool, with the drain's start and the surge's duration.", Section: "§5.2 completion outcome",
+			Reads:  ofSubject(rotation.ReadAnchoredOn, rotation.ReadMirror, rotation.ReadMode, rotation.ReadDrainingAt, rotation.ReadSurgeWait, rotation.ReadClock, rotation.ReadClaimDeletion, rotation.ReadStartedAt),
 			Writes: []string{rotation.WriteMirror}, Apply: mirror},
 		{Name: RecordSuccess, About: "Write last-rotation-at, from which the cooldown counts.", Section: "§5.2 cooldown anchor",
+			Reads:  ofAnchor(rotation.ReadClock, rotation.ReadLastRotation),
 			Writes: []string{rotation.WriteLastRotation}, Apply: recordSuccess},
 		{Name: RecordFailure, About: "Write last-failure-at: the later of its old value and the claim's failed-at.", Section: "§3.8",
+			Reads:  ofSubject(rotation.ReadAnchoredOn, rotation.ReadClock, rotation.ReadLastFailure, rotation.ReadFailedAt),
 			Writes: []string{rotation.WriteLastFailure}, Apply: recordFailure},
 		{Name: ClearAnchor, About: "Remove the anchor and all its companions in one update.", Section: "§5.3 clearing the anchor",
+			Reads: ofAnchor(rotation.ReadMirror, rotation.ReadDrainingAt, rotation.ReadSurgeWait, rotation.ReadMode), Needs: []string{rotation.NeedAnchor},
 			Writes: []string{rotation.WriteAnchorCleared}, Returns: true, Apply: clearAnchor},
 	}
 }
 
-// patchPool asks for set on the pool of an anchored rotation, as far as it is not there yet.
-func patchPool(s rotation.Snapshot, anchored string, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+// patchPool asks for set on the pool of an anchored rotation, or on one without a rotation, as far as it is not there yet.
+func patchPool(s rotation.Snapshot, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
 	change := needed(s.Pool.Annotations, set, remove)
 	if change.Empty() {
 		return none(s)
 	}
-	return s.WithPoolAnnotations(set, remove...), []Action{PatchPool{s.Pool.Object, anchored, change}}, nil
+	patch := PatchPool{Pool: s.Pool.Object, Anchored: s.Anchor(), AnchoredOn: s.Pool.Annotations[rotation.KeyAnchoredOn], Change: change}
+	return s.WithPoolAnnotations(set, remove...), []Action{patch}, nil
 }
 
 // needed is the part of a change that annotations do not show yet: trap 11, a patch that always writes, wakes the
@@ -56,11 +66,25 @@ func anchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	if s.Anchor() != "" || s.SubjectName() == "" {
 		return none(s)
 	}
-	return patchPool(s, "", map[string]string{rotation.KeyActiveRotation: s.SubjectName()})
+	claim, _ := s.Subject()
+	return patchPool(s, map[string]string{
+		rotation.KeyActiveRotation: s.SubjectName(),
+		rotation.KeyAnchoredOn:     claim.ResourceVersion,
+	})
+}
+
+// renewAnchor takes an anchor over for an attempt that has yet to begin. Another process may be about to let go of it,
+// having taken the claim's state back: it no longer can, since the claim then has another version than the anchor says.
+func renewAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+	claim, exists := s.Subject()
+	if !exists || s.Anchor() == "" || claim.Underway() {
+		return none(s)
+	}
+	return patchPool(s, map[string]string{rotation.KeyAnchoredOn: claim.ResourceVersion})
 }
 
 func markFallback(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyRotationMode: rotation.ModeForcefulFallback})
+	return patchPool(s, map[string]string{rotation.KeyRotationMode: rotation.ModeForcefulFallback})
 }
 
 // mirror stamps the drain's start and the surge's duration together with the mirror itself, once: a mirror that is
@@ -82,11 +106,11 @@ func mirror(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	if started := claim.StartedAt(); exists && surge && started.Readable {
 		set[rotation.KeySurgeWait] = max(0, drainingAt.Sub(started.At)).Truncate(time.Second).String()
 	}
-	return patchPool(s, s.Anchor(), set)
+	return patchPool(s, set)
 }
 
 func recordSuccess(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyLastRotationAt: rotation.FormatStamp(s.Now)})
+	return patchPool(s, map[string]string{rotation.KeyLastRotationAt: rotation.FormatStamp(s.Now)})
 }
 
 // recordFailure never moves last-failure-at back: a recovery after a crash must not void a pause (§5.3). A failed-at
@@ -100,7 +124,7 @@ func recordFailure(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	if old.Readable && !old.At.Before(failedAt) {
 		return none(s)
 	}
-	return patchPool(s, s.Anchor(), map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(failedAt)})
+	return patchPool(s, map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(failedAt)})
 }
 
 // clearAnchor keeps what it clears in the snapshot, for what is told afterwards.
@@ -111,7 +135,7 @@ func clearAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 			cleared[key] = value
 		}
 	}
-	s, actions, err := patchPool(s, s.Anchor(), nil, rotation.AnchorKeys()...)
+	s, actions, err := patchPool(s, nil, rotation.AnchorKeys()...)
 	if len(actions) > 0 {
 		s.Cleared = cleared
 	}

@@ -18,7 +18,7 @@ var _ = Describe("anchor (§5.2 anchor semantics)", func() {
 		_, actions := after(APool(old()), effects.Anchor)
 		Expect(actions).To(HaveExactElements(effects.PatchPool{
 			Pool:   rotation.Object{Name: "api", UID: "uid-of-api", ResourceVersion: "1"},
-			Change: effects.Change{Set: map[string]string{rotation.KeyActiveRotation: "old"}},
+			Change: effects.Change{Set: map[string]string{rotation.KeyActiveRotation: "old", rotation.KeyAnchoredOn: "1"}},
 		}))
 	})
 	It("leaves another rotation's anchor alone", func() {
@@ -38,7 +38,7 @@ var _ = Describe("mark_fallback (§3.6)", func() {
 	It("is one write with the anchor", func() {
 		_, actions := after(APool(old()), effects.Anchor, effects.MarkFallback, effects.Mirror)
 		Expect(told(effects.Merge(actions))).To(HaveExactElements(
-			"patch NodePool api: active-rotation=old active-rotation-state=draining draining-at=" + now + " rotation-mode=forceful-fallback"))
+			"patch NodePool api: active-rotation=old active-rotation-state=draining anchored-on=1 draining-at=" + now + " rotation-mode=forceful-fallback"))
 	})
 })
 
@@ -67,6 +67,22 @@ var _ = Describe("mirror (§5.2 completion outcome)", func() {
 	})
 	It("tells none that is negative, from a clock that stands wrong", func() {
 		Expect(pool(APool(old(PendingFor(-time.Hour)), Anchored("old")), effects.Mirror)).To(HaveKeyWithValue(rotation.KeySurgeWait, "0s"))
+	})
+})
+
+var _ = Describe("renew_anchor (§5.2 anchor semantics)", func() {
+	It("takes over an anchor whose attempt was taken back, for the claim as it is now", func() {
+		s := APool(old(), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "of before"))
+		_, actions := after(s, effects.RenewAnchor)
+		Expect(told(actions)).To(HaveExactElements("patch NodePool api: anchored-on=1"))
+		Expect(actions[0]).To(SatisfyAll(HaveField("Anchored", "old"), HaveField("AnchoredOn", "of before")))
+	})
+	It("leaves the anchor of an attempt that is under way, and of a claim that is gone", func() {
+		torn := PoolAnnotated(rotation.KeyAnchoredOn, "of before")
+		Expect(asks(APool(old(PendingFor(time.Minute)), Anchored("old"), torn), effects.RenewAnchor)).To(BeEmpty())
+		Expect(asks(APool(old(DrainingFor(time.Minute)), Anchored("old"), torn), effects.RenewAnchor)).To(BeEmpty())
+		Expect(asks(APool(Anchored("old"), torn), effects.RenewAnchor)).To(BeEmpty())
+		Expect(asks(APool(old()), effects.RenewAnchor)).To(BeEmpty())
 	})
 })
 

@@ -13,6 +13,7 @@ type Effect = machine.Effect[rotation.Snapshot, Action]
 // Names of the effects. They are a public contract: tables refer to them.
 const (
 	Anchor            = "anchor"
+	RenewAnchor       = "renew_anchor"
 	MarkFallback      = "mark_fallback"
 	Mirror            = "mirror"
 	MarkPending       = "mark_pending"
@@ -29,6 +30,7 @@ const (
 	Delete            = "delete"
 	Reap              = "reap"
 	ResetClaim        = "reset_claim"
+	MarkReleased      = "mark_released"
 	RecordSuccess     = "record_success"
 	RecordFailure     = "record_failure"
 	ClearAnchor       = "clear_anchor"

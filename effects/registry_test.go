@@ -24,7 +24,7 @@ var _ = Describe("The effects", func() {
 		Expect(names).To(ConsistOf(
 			"anchor", "mark_pending", "mark_draining", "mark_failed", "mark_expired", "mirror", "freeze", "cordon", "placeholder",
 			"delete_placeholder", "record_surge_claim", "freeze_host", "delete", "unfreeze", "reap", "reset_claim", "record_success",
-			"record_failure", "clear_anchor", "mark_fallback"))
+			"record_failure", "clear_anchor", "mark_fallback", "renew_anchor", "mark_released"))
 	})
 
 	It("each say in a line what they do and where it is specified", func() {

@@ -16,8 +16,12 @@ import (
 func surgeEffects() []Effect {
 	return []Effect{
 		{Name: Placeholder, About: "Have a placeholder Pod; one that has ended is deleted first, one that is terminating is waited for.", Section: "§3.3",
+			Reads: ofSubject(rotation.ReadStartedAt, rotation.ReadRetryCount, rotation.ReadGovernance, rotation.ReadSettings,
+				rotation.ReadPoolTemplate, rotation.ReadClaimNode, rotation.ReadClaimAllocatable, rotation.ReadClaimKind,
+				rotation.ReadPlaceholder, rotation.ReadNodes, rotation.ReadPods),
 			Writes: []string{rotation.WritePlaceholder}, Apply: placeholder},
 		{Name: DeletePlaceholder, About: "Have no placeholder Pod.", Section: "§3.3",
+			Reads: []string{rotation.ReadPlaceholder}, Needs: []string{rotation.NeedPod},
 			Writes: []string{rotation.WritePodDelete}, Apply: deletePlaceholder},
 	}
 }

@@ -30,7 +30,7 @@ func inventory(s rotation.Snapshot) effects.Inventory {
 
 // leftBehind takes the anchor away from under the rotation, as no crash does and a restored backup may.
 func leftBehind(s *rotation.Snapshot) {
-	s.Pool.Annotations = rotation.Annotate(s.Pool.Annotations, nil, rotation.KeyActiveRotation)
+	s.Pool.Annotations = rotation.Annotate(s.Pool.Annotations, nil, rotation.KeyActiveRotation, rotation.KeyAnchoredOn)
 }
 
 // swept is what the sweep of the pool's cluster asks for.

@@ -11,17 +11,34 @@ import (
 func flightGuards() []Guard {
 	return []Guard{
 		{Name: ClaimGone, About: "The anchored NodeClaim no longer exists.", Section: "§5.2 completion",
+			Phrase: "the claim is gone", Denial: "the claim exists",
 			Implies: []machine.Condition{{Guard: DeletionTimestamp, Not: true}, {Guard: ReadyTimeoutElapsed, Not: true},
-				{Guard: DrainOverdue, Not: true}, {Guard: SurgeReady, Not: true}}, Check: claimGone},
-		{Name: DeletionTimestamp, About: "The anchored NodeClaim is being deleted.", Section: "§5.2 force-expiry", Check: deletionTimestamp},
+				{Guard: DrainOverdue, Not: true}, {Guard: SurgeReady, Not: true}},
+			Reads: []string{rotation.ReadAnchor, rotation.ReadClaims},
+			Check: claimGone},
+		{Name: DeletionTimestamp, About: "The anchored NodeClaim is being deleted.", Section: "§5.2 force-expiry",
+			Phrase: "the claim is being deleted", Denial: "the claim is not being deleted",
+			Reads: []string{rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadClaimDeletion},
+			Check: deletionTimestamp},
 		{Name: ReadyTimeoutElapsed, About: "The attempt has lasted longer than readyTimeout.", Section: "§3.8",
-			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}}, Check: readyTimeoutElapsed},
+			Phrase: "readyTimeout has elapsed", Denial: "readyTimeout has not elapsed",
+			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}},
+			Reads:   []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadStartedAt},
+			Check:   readyTimeoutElapsed},
 		{Name: SurgeReady, About: "The placeholder runs on another Ready node of this pool.", Section: "§3.3",
-			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}}, Check: surgeReady},
+			Phrase: "the replacement stands", Denial: "the replacement does not stand",
+			Implies: []machine.Condition{{Guard: ClaimGone, Not: true}},
+			Reads:   []string{rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadClaimDeletion, rotation.ReadClaimReady, rotation.ReadClaimNode, rotation.ReadNodes, rotation.ReadPlaceholder},
+			Check:   surgeReady},
 		{Name: SurgeSettled, About: "Karpenter has had the time to finish planning for the placeholder.", Section: "§3.3 never more than N + 1",
+			Phrase: "the surge has settled", Denial: "the surge has not settled",
+			Reads: []string{rotation.ReadClock, rotation.ReadAnchor, rotation.ReadPlaceholder},
 			Check: surgeSettled},
 		{Name: DrainOverdue, About: "The drain takes longer than terminationGracePeriod and the buffer.", Section: "§5.2 stuck drain",
-			Implies: []machine.Condition{{Guard: DeletionTimestamp}}, Check: drainOverdue},
+			Phrase: "the drain is overdue", Denial: "the drain is not overdue",
+			Implies: []machine.Condition{{Guard: DeletionTimestamp}},
+			Reads:   []string{rotation.ReadClock, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadClaimDeletion, rotation.ReadClaimGrace},
+			Check:   drainOverdue},
 	}
 }
 
@@ -64,7 +81,7 @@ func readyTimeoutElapsed(s rotation.Snapshot) machine.Verdict {
 	if s.Now.After(limit) {
 		return machine.Yes("the attempt began %s and readyTimeout ended %s", at(started.At), at(limit))
 	}
-	return machine.No("the replacement has until %s, %s", at(limit), in(s.Now, limit)).ChangingAt(rotation.After(limit))
+	return machine.No("the replacement has until %s", at(limit)).Passing(", %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
 }
 
 func surgeReady(s rotation.Snapshot) machine.Verdict {
@@ -81,7 +98,7 @@ func surgeSettled(s rotation.Snapshot) machine.Verdict {
 	case !known:
 		return machine.Yes("no placeholder tells since when it runs")
 	case s.Now.Before(settles):
-		return machine.No("Karpenter may still be planning for the placeholder until %s, %s", at(settles), in(s.Now, settles)).ChangingAt(settles)
+		return machine.No("Karpenter may still be planning for the placeholder until %s", at(settles)).Passing(", %s", in(s.Now, settles)).ChangingAt(settles)
 	default:
 		return machine.Yes("the placeholder has run for long enough, since %s", at(settles.Add(-rotation.Settling)))
 	}
@@ -96,5 +113,5 @@ func drainOverdue(s rotation.Snapshot) machine.Verdict {
 	if s.Now.After(limit) {
 		return machine.Yes("the drain of NodeClaim %s should have ended %s", claim.Name, at(limit))
 	}
-	return machine.No("the drain of NodeClaim %s may last until %s, %s", claim.Name, at(limit), in(s.Now, limit)).ChangingAt(rotation.After(limit))
+	return machine.No("the drain of NodeClaim %s may last until %s", claim.Name, at(limit)).Passing(", %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
 }

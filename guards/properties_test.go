@@ -5,6 +5,7 @@ package guards_test
 import (
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,26 @@ func TestUntilIsTheInstantOfChange(t *testing.T) {
 				if v := g.Check(then); v.Holds == now.Holds {
 					t.Errorf("%s does not change at %s: %s", g.Name, now.Until, v.Reason)
 				}
+			}
+		}
+	})
+}
+
+// What lasts of a reason is the same a second later, where the answer is: a status that carries it is not written anew
+// with the clock.
+func TestWhatLastsOfAReasonDoesNotMoveWithTheClock(t *testing.T) {
+	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
+		later := fleet.LookedAt(s, s.Now.Add(time.Second))
+		if !reflect.DeepEqual(s.Selection, later.Selection) {
+			return
+		}
+		for _, g := range guards.All() {
+			now, then := g.Check(s), g.Check(later)
+			if now.Holds == then.Holds && now.Lasting() != then.Lasting() {
+				t.Errorf("%s: %q, and a second later %q", g.Name, now.Lasting(), then.Lasting())
+			}
+			if !strings.HasPrefix(now.Reason, now.Lasting()) {
+				t.Errorf("%s: %q does not begin %q", g.Name, now.Reason, now.Lasting())
 			}
 		}
 	})

@@ -10,21 +10,54 @@ import (
 // startGuards are the gates before a rotation, and the choice of its node.
 func startGuards() []Guard {
 	return []Guard{
-		{Name: Governed, About: "A valid policy governs the pool, uncontested.", Section: "§5.4", Check: governed},
+		{Name: Governed, About: "A valid policy governs the pool, uncontested.", Section: "§5.4",
+			Phrase: "a policy governs the pool", Denial: "no policy governs the pool",
+			Reads: []string{rotation.ReadGovernance},
+			Check: governed},
 		{Name: Feasible, About: "No fatal finding forbids new rotations of this pool.", Section: "§3.2",
-			Implies: []machine.Condition{{Guard: Governed}}, Check: feasible},
-		{Name: PoolSettled, About: "No claim of this pool that we deleted is still draining.", Section: "§3.8", Check: poolSettled},
+			Phrase: "no finding is fatal", Denial: "a finding is fatal",
+			Implies: []machine.Condition{{Guard: Governed}},
+			Reads:   []string{rotation.ReadGovernance, rotation.ReadFindings},
+			Check:   feasible},
+		{Name: PoolSettled, About: "No claim of this pool that we deleted is still draining.", Section: "§3.8",
+			Phrase: "no earlier drain goes on", Denial: "an earlier drain goes on",
+			Reads: []string{rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadClaimDeletion, rotation.ReadClaimState, rotation.ReadReleasedAt},
+			Check: poolSettled},
 		{Name: InWindow, About: "A maintenance window of the governing policy is open.", Section: "§3.1",
-			Implies: []machine.Condition{{Guard: Governed}}, Check: inWindow},
-		{Name: Frozen, About: "An operator's freeze holds the pool, or its value cannot be read.", Section: "§3.1", Check: frozen},
-		{Name: CooldownElapsed, About: "cooldownAfter has passed since the last success.", Section: "§5.2 gate A", Check: cooldownElapsed},
-		{Name: FailurePauseElapsed, About: "failurePause has passed since the last failure.", Section: "§5.2 gate B", Check: failurePauseElapsed},
-		{Name: BackoffElapsed, About: "The escalated backoff of the failed claim has passed.", Section: "§3.2", Check: backoffElapsed},
+			Phrase: "a window is open", Denial: "no window is open",
+			Implies: []machine.Condition{{Guard: Governed}},
+			Reads:   []string{rotation.ReadClock, rotation.ReadGovernance, rotation.ReadWindows},
+			Check:   inWindow},
+		{Name: Frozen, About: "An operator's freeze holds the pool, or its value cannot be read.", Section: "§3.1",
+			Phrase: "the pool is frozen", Denial: "the pool is not frozen",
+			Reads: []string{rotation.ReadClock, rotation.ReadFreeze},
+			Check: frozen},
+		{Name: CooldownElapsed, About: "cooldownAfter has passed since the last success.", Section: "§5.2 gate A",
+			Phrase: "the cooldown is over", Denial: "the cooldown is not over",
+			Reads: []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadLastRotation},
+			Check: cooldownElapsed},
+		{Name: FailurePauseElapsed, About: "failurePause has passed since the last failure.", Section: "§5.2 gate B",
+			Phrase: "the pause after a failure is over", Denial: "the pause after a failure is not over",
+			Reads: []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadLastFailure},
+			Check: failurePauseElapsed},
+		{Name: BackoffElapsed, About: "The escalated backoff of the failed claim has passed.", Section: "§3.2",
+			Phrase: "the backoff is over", Denial: "the backoff is not over",
+			Reads: []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadFailedAt, rotation.ReadRetryCount},
+			Check: backoffElapsed},
 		{Name: Candidate, About: "A claim of the pool is due and may be rotated.", Section: "§3.2",
-			Implies: []machine.Condition{{Guard: Governed}}, Check: candidate},
-		{Name: SurgeHeadroom, About: "The pool's limits leave room for the replacement.", Section: "§3.3", Check: surgeHeadroom},
+			Phrase: "a node is due", Denial: "no node is due",
+			Implies: []machine.Condition{{Guard: Governed}},
+			Reads:   []string{rotation.ReadClock, rotation.ReadSelection, rotation.ReadClaims, rotation.ReadClaimAge, rotation.ReadClaimExpiry},
+			Check:   candidate},
+		{Name: SurgeHeadroom, About: "The pool's limits leave room for the replacement.", Section: "§3.3",
+			Phrase: "the limits leave room for a surge", Denial: "the limits leave no room for a surge",
+			Reads: []string{rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadPoolLimits, rotation.ReadClaims, rotation.ReadClaimNode, rotation.ReadClaimAllocatable, rotation.ReadNodes, rotation.ReadPods},
+			Check: surgeHeadroom},
 		{Name: ForcefulFallback, About: "The policy allows the fallback, and the claim's deadline is closer than a rotation takes.", Section: "§3.6",
-			Implies: []machine.Condition{{Guard: Governed}, {Guard: Candidate}}, Check: forcefulFallback},
+			Phrase: "the fallback is due", Denial: "the fallback is not due",
+			Implies: []machine.Condition{{Guard: Governed}, {Guard: Candidate}},
+			Reads:   []string{rotation.ReadClock, rotation.ReadGovernance, rotation.ReadTerms, rotation.ReadSelection, rotation.ReadClaims, rotation.ReadClaimAge, rotation.ReadClaimExpiry, rotation.ReadClaimGrace},
+			Check:   forcefulFallback},
 	}
 }
 
@@ -63,7 +96,7 @@ func inWindow(s rotation.Snapshot) machine.Verdict {
 	if !ok {
 		return machine.No("no window opens in the coming 400 days")
 	}
-	return machine.No("the window opens %s, %s", at(next.Start), in(s.Now, next.Start)).ChangingAt(next.Start)
+	return machine.No("the window opens %s", at(next.Start)).Passing(", %s", in(s.Now, next.Start)).ChangingAt(next.Start)
 }
 
 func frozen(s rotation.Snapshot) machine.Verdict {
@@ -74,10 +107,18 @@ func frozen(s rotation.Snapshot) machine.Verdict {
 	case !until.Readable:
 		return machine.Yes("NodePool %s has an unreadable %s: it counts as frozen", s.Pool.Name, rotation.KeyFreeze)
 	case held:
-		return machine.Yes("NodePool %s is frozen until %s, %s", s.Pool.Name, at(until.At), in(s.Now, until.At)).ChangingAt(until.At)
+		return machine.Yes("NodePool %s is frozen until %s%s", s.Pool.Name, at(until.At), because(s)).Passing(", %s", in(s.Now, until.At)).ChangingAt(until.At)
 	default:
 		return machine.No("the freeze of NodePool %s ended %s", s.Pool.Name, at(until.At))
 	}
+}
+
+// because repeats the reason that the operator gave for the freeze.
+func because(s rotation.Snapshot) string {
+	if reason := s.FreezeReason(); reason != "" {
+		return " (" + reason + ")"
+	}
+	return ""
 }
 
 func cooldownElapsed(s rotation.Snapshot) machine.Verdict {
@@ -110,7 +151,7 @@ func pauseOver(s rotation.Snapshot, pause rotation.Pause, happened, key string) 
 	case pause.Over(s.Now):
 		return machine.Yes("the pause after the last %s ended %s", happened, at(pause.End()))
 	default:
-		return machine.No("the pause after the last %s ends %s, %s", happened, at(pause.End()), in(s.Now, pause.End())).ChangingAt(pause.End())
+		return machine.No("the pause after the last %s ends %s", happened, at(pause.End())).Passing(", %s", in(s.Now, pause.End())).ChangingAt(pause.End())
 	}
 }
 
@@ -127,7 +168,7 @@ func candidate(s rotation.Snapshot) machine.Verdict {
 	if !expires {
 		return machine.Yes("NodeClaim %s is due; it never expires", claim.Name)
 	}
-	return machine.Yes("NodeClaim %s is due; Karpenter expires it %s, %s", claim.Name, at(deadline), in(s.Now, deadline))
+	return machine.Yes("NodeClaim %s is due; Karpenter expires it %s", claim.Name, at(deadline)).Passing(", %s", in(s.Now, deadline))
 }
 
 func surgeHeadroom(s rotation.Snapshot) machine.Verdict {

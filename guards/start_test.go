@@ -39,7 +39,7 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 	Entry("pool_settled: nothing is left of earlier rotations (§3.8)", guards.PoolSettled, APool(due()),
 		holding("no earlier rotation is still draining")),
 	Entry("pool_settled: a claim that we let go of drains (§3.8)", guards.PoolSettled,
-		APool(AClaim("earlier", BeingDeleted(time.Minute), Annotated(rotation.KeyReleasedAt, "2026-01-09T17:30:00Z"))),
+		APool(AClaim("earlier", BeingDeleted(time.Minute), Annotated(rotation.KeyReleasedAt, "2026-01-09T17:59:30Z"))),
 		closed("NodeClaim earlier, deleted by an earlier rotation, is still draining")),
 	Entry("pool_settled: a claim marked draining drains (§3.8)", guards.PoolSettled, APool(AClaim("earlier", DrainingFor(time.Minute))),
 		closed("NodeClaim earlier, deleted by an earlier rotation, is still draining")),
@@ -59,6 +59,9 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 
 	Entry("frozen: by an operator (§3.1)", guards.Frozen, APool(Frozen(90*time.Minute)),
 		holding("NodePool api is frozen until Fri 2026-01-09 19:30:00 UTC, in 1h 30m").ChangingAt(Opening.Add(150*time.Minute))),
+	Entry("frozen: for a reason (§3.1)", guards.Frozen,
+		APool(Frozen(90*time.Minute), PoolAnnotated(rotation.KeyFreezeReason, "release\n of  the shop")),
+		holding("NodePool api is frozen until Fri 2026-01-09 19:30:00 UTC (release of the shop), in 1h 30m").ChangingAt(Opening.Add(150*time.Minute))),
 	Entry("frozen: until this very instant (§3.1)", guards.Frozen, APool(Frozen(0)),
 		closed("the freeze of NodePool api ended Fri 2026-01-09 18:00:00 UTC")),
 

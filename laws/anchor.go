@@ -86,6 +86,26 @@ func writesAfterClearing(r row) []machine.Problem {
 	return nil
 }
 
+// anchorRenewed: an attempt that begins on a standing anchor takes it over first (§5.2 anchor semantics).
+func anchorRenewed() machine.Law {
+	return machine.Law{
+		Name:   "anchor-renewed",
+		Reason: "A process that was overtaken may be about to clear the anchor, and would clear it from under the attempt.",
+		Check: ofRows(func(r row) []machine.Problem {
+			if !r.startsBeside(rotation.StateIdle) {
+				return nil
+			}
+			for _, begins := range []string{effectMarkPending, effectMarkDraining} {
+				if r.has(begins) && !r.hasBefore(effectRenewAnchor, begins) {
+					return r.wrongIn("do", "it may begin an attempt on an anchor that another process is letting go of; put %s before %s",
+						effectRenewAnchor, begins)
+				}
+			}
+			return nil
+		}),
+	}
+}
+
 // noOrphanState: a claim that is let go from pending or draining is gone, or its state no longer says that a rotation
 // is under way (§5.3 state).
 func noOrphanState() machine.Law {

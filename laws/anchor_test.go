@@ -5,7 +5,7 @@ package laws_test
 import "slices"
 
 func illegalAnchors() []illegal {
-	return slices.Concat(anchoredLate(), clearedWrongly(), orphaned())
+	return slices.Concat(anchoredLate(), notRenewed(), clearedWrongly(), orphaned())
 }
 
 func anchoredLate() []illegal {
@@ -28,6 +28,20 @@ func anchoredLate() []illegal {
 		{"the initial state is another than the one without an anchor",
 			[]edit{withInitial("pending")},
 			[]breach{{"anchor-first", "", "initial", "initial is pending, but a NodePool without an anchor is idle; make that the initial state"}}},
+	}
+}
+
+func notRenewed() []illegal {
+	return []illegal{
+		{"a retry begins on an anchor that may be on its way out",
+			[]edit{dropping("retry", "do", "renew_anchor")},
+			[]breach{{"anchor-renewed", "retry", "do", "it may begin an attempt on an anchor that another process is letting go of; put renew_anchor before mark_pending"}}},
+		{"a torn start is taken up and its anchor is taken over too late",
+			[]edit{dropping("pending-wait", "do", "renew_anchor"), putting("pending-wait", "do", "renew_anchor", "freeze")},
+			[]breach{{"anchor-renewed", "pending-wait", "do", "it may begin an attempt on an anchor that another process is letting go of; put renew_anchor before mark_pending"}}},
+		{"a drain is decided again on an anchor that may be on its way out",
+			[]edit{dropping("redelete", "do", "renew_anchor")},
+			[]breach{{"anchor-renewed", "redelete", "do", "it may begin an attempt on an anchor that another process is letting go of; put renew_anchor before mark_draining"}}},
 	}
 }
 

@@ -38,7 +38,7 @@ var _ = Describe("The laws (architecture, The laws a table must obey)", func() {
 			Expect(law.Reason).To(MatchRegexp(`^[A-Z][^\n]*\.$`), law.Name)
 		}
 		Expect(names).To(Equal([]string{
-			"anchor-first", "clear-last", "mirror-before-delete", "state-written", "cleanup", "surge-first", "protected",
+			"anchor-first", "clear-last", "anchor-renewed", "mirror-before-delete", "state-written", "cleanup", "surge-first", "protected",
 			"gated-start", "force-expiry-first", "freeze-holds", "gate-held", "no-orphan-state", "outcome-recorded", "handed-over", "derived-states",
 		}))
 	})
@@ -83,6 +83,6 @@ func words() map[string]string {
 		}
 		return true
 	})
-	Expect(found).To(HaveLen(33))
+	Expect(found).To(HaveLen(34))
 	return found
 }

@@ -13,6 +13,7 @@ func All() []machine.Law {
 	return []machine.Law{
 		anchorFirst(),
 		clearLast(),
+		anchorRenewed(),
 		mirrorBeforeDelete(),
 		stateWritten(),
 		cleanup(),

@@ -26,6 +26,7 @@ const (
 // The effects that laws speak of.
 const (
 	effectAnchor            = "anchor"
+	effectRenewAnchor       = "renew_anchor"
 	effectMirror            = "mirror"
 	effectMarkPending       = "mark_pending"
 	effectMarkDraining      = "mark_draining"

@@ -110,25 +110,35 @@ func (d Decision) Wake(now time.Time) time.Duration {
 	return requeue
 }
 
-// Lasts is how long the decision cannot change by itself. It can change when a
-// closed condition of a row ahead of the fired one opens, or when a condition
-// of the fired row closes; other rows have no say before that. Moments before
-// now are of no use. The second result is false when no such moment is known.
+// Lasts is how long the decision cannot change by itself. The second result is
+// false when no moment is known at which it can.
 func (d Decision) Lasts(now time.Time) (lasts time.Duration, known bool) {
+	next, known := d.Changes(now)
+	if !known {
+		return 0, false
+	}
+	return max(next.Verdict.Until.Sub(now), ShortestWake), true
+}
+
+// Changes is the condition by which the decision can change by itself
+// soonest, at its verdict's Until: a closed condition of a row ahead of the
+// fired one that can open, or a condition of the fired row that can close;
+// other rows have no say before that. Moments before now are of no use. The
+// second result is false when no such moment is known.
+func (d Decision) Changes(now time.Time) (next ConditionVerdict, known bool) {
 	for _, row := range d.Rows {
 		fired := row.Row == d.Row
 		for _, c := range row.Conditions {
 			if c.Holds != fired || c.Verdict.Until.IsZero() || c.Verdict.Until.Before(now) {
 				continue
 			}
-			change := max(c.Verdict.Until.Sub(now), ShortestWake)
-			if !known || change < lasts {
-				lasts, known = change, true
+			if !known || c.Verdict.Until.Before(next.Verdict.Until) {
+				next, known = c, true
 			}
 		}
 		if fired {
 			break
 		}
 	}
-	return lasts, known
+	return next, known
 }

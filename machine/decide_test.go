@@ -116,6 +116,15 @@ var _ = Describe("Sleeping until something can change (architecture: One pass)",
 		Expect(d.Wake(evening)).To(Equal(30 * time.Second))
 	})
 
+	It("names the condition by which the decision changes next", func() {
+		next, known := decide("locked", curfewFor(7*time.Second)).Changes(evening)
+		Expect(known).To(BeTrue())
+		Expect(next.Condition).To(Equal(machine.IsNot("curfew")))
+		Expect(next.Verdict.Until).To(Equal(evening.Add(7 * time.Second)))
+		_, known = decide("locked", Door{}).Changes(evening)
+		Expect(known).To(BeFalse())
+	})
+
 	It("wakes when a condition of the row that fires can close", func() {
 		d, err := watched().Decide("locked", Door{Now: evening, CurfewEnds: evening.Add(9 * time.Second)})
 		Expect(err).NotTo(HaveOccurred())
@@ -142,7 +151,7 @@ var _ = Describe("Saying why (architecture: Every decision can be explained)", f
 
 	It("says in a sentence what the way out waits for", func() {
 		d := decide("locked", locked)
-		row, closed, ok := d.FirstClosed()
+		row, closed, ok := d.Obstacle()
 		Expect(ok).To(BeTrue())
 		Expect(row.Row.ID).To(Equal("unlock"))
 		Expect(closed.Condition).To(Equal(machine.IsNot("curfew")))
@@ -158,10 +167,52 @@ var _ = Describe("Saying why (architecture: Every decision can be explained)", f
 
 	It("says in a sentence what fires", func() {
 		d := decide("locked", Door{KeyTurned: true})
-		_, _, ok := d.FirstClosed()
+		_, _, ok := d.Obstacle()
 		Expect(ok).To(BeFalse())
 		Expect(d.Why()).To(Equal("unlock fires: Who has the key may enter, but not at night."))
 		Expect(decide("closed", Door{Pushed: true}).Why()).To(Equal("push fires: Somebody goes through."))
+	})
+
+	// row is what the guards of one row said; a condition that begins with "no " is closed.
+	row := func(id, to string, conditions ...string) machine.RowVerdict {
+		r := machine.RowVerdict{Row: &machine.Row{ID: id, To: to}, Holds: true}
+		for _, condition := range conditions {
+			text, closed := strings.CutPrefix(condition, "no ")
+			guard, not := strings.CutPrefix(text, "not ")
+			r.Conditions = append(r.Conditions, machine.ConditionVerdict{
+				Condition: machine.Condition{Guard: guard, Not: not}, Holds: !closed, Verdict: machine.Verdict{Reason: guard + " and why"},
+			})
+			r.Holds = r.Holds && !closed
+		}
+		return r
+	}
+	firing := func(rows ...machine.RowVerdict) machine.Decision {
+		return machine.Decision{State: "here", Row: rows[len(rows)-1].Row, Rows: rows}
+	}
+
+	DescribeTable("finds what keeps the state from being left", func(d machine.Decision, why string) {
+		Expect(d.Why()).To(Equal(why))
+	},
+		Entry("the first closed condition of the row that came furthest",
+			firing(row("near", "there", "no a"), row("far", "there", "b", "no c", "no d"), row("rest", "here")), "far waits for c: c and why"),
+		Entry("the later of two that came equally far, since exceptions stand ahead",
+			firing(row("exception", "there", "a", "no b"), row("course", "there", "a", "no c"), row("rest", "here")), "course waits for c: c and why"),
+		Entry("what is to come sooner than what is to go",
+			firing(row("course", "there", "no a"), row("retreat", "there", "no not b"), row("rest", "here")), "course waits for a: a and why"),
+		Entry("what is to go, where nothing is to come",
+			firing(row("course", "there", "a", "no not b"), row("rest", "here")), "course waits for not b: b and why"),
+		Entry("no row that stays, as long as one would leave",
+			firing(row("course", "there", "no a"), row("remark", "here", "b", "no c"), row("rest", "here")), "course waits for a: a and why"),
+		Entry("the last condition of a row that stays for a reason of its own",
+			firing(row("course", "there", "a", "no b"), row("held", "here", "a", "not b")), "held fires for not b: b and why"),
+		Entry("nothing in a state that no row leaves", machine.Decision{State: "here", Row: &machine.Row{ID: "rest", To: "here", About: "Quiet."}}, "rest fires: Quiet."),
+	)
+
+	It("tells what lasts of a reason from what moves with the clock", func() {
+		v := machine.No("the curfew ends at %s", "23:00").Passing(", in %s", "1h").ChangingAt(evening.Add(time.Hour))
+		Expect(v.Reason).To(Equal("the curfew ends at 23:00, in 1h"))
+		Expect(v.Lasting()).To(Equal("the curfew ends at 23:00"))
+		Expect(machine.Yes("they say pushed").Lasting()).To(Equal("they say pushed"))
 	})
 
 	It("prints each row with its conditions, which hold, and the reasons", func() {

@@ -5,6 +5,7 @@ package machine
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -54,36 +55,48 @@ func until(t time.Time) string {
 	return fmt.Sprintf(" (until %s)", t.Format(time.RFC3339))
 }
 
-// FirstClosed is what stands in the way: of the rows ahead of the fired one,
-// the first that would leave the state, or else the first, and its first closed
-// condition. False if there is no row ahead of it.
-func (d Decision) FirstClosed() (RowVerdict, ConditionVerdict, bool) {
-	var ahead []RowVerdict
-	for _, row := range d.Rows {
-		if row.Row == d.Row {
-			break
-		}
-		ahead = append(ahead, row)
-	}
-	if len(ahead) == 0 {
+// Obstacle is what keeps the state from being left: a row and the one of its
+// conditions that decides it. False when the fired row leaves, or no row could.
+//
+// Where the fired row stays for a reason of its own, that is its last
+// condition: the one that the row is there for. Else it is the first closed
+// condition of the row that came furthest of those that leave. Of two that
+// came equally far, the one whose condition waits for something to come, not
+// for it to go, is the ordinary course; then the later, since exceptions stand
+// ahead of what they except from.
+func (d Decision) Obstacle() (RowVerdict, ConditionVerdict, bool) {
+	if d.Row != nil && d.Row.Leaves(d.State) {
 		return RowVerdict{}, ConditionVerdict{}, false
 	}
-	chosen := ahead[0]
-	for _, row := range ahead {
-		if row.Row.Leaves(d.State) {
-			chosen = row
+	var chosen RowVerdict
+	var obstacle ConditionVerdict
+	furthest := -1
+	for _, row := range d.Rows {
+		if row.Row == d.Row {
+			if last := len(row.Conditions) - 1; last >= 0 {
+				return row, row.Conditions[last], true
+			}
 			break
 		}
+		came := slices.IndexFunc(row.Conditions, func(c ConditionVerdict) bool { return !c.Holds })
+		if came < 0 || came < furthest || !row.Row.Leaves(d.State) {
+			continue
+		}
+		if c := row.Conditions[came]; came > furthest || !c.Not || obstacle.Not {
+			chosen, obstacle, furthest = row, c, came
+		}
 	}
-	return chosen, chosen.Closed()[0], true
+	return chosen, obstacle, furthest >= 0
 }
 
 // Why is the decision in one sentence: what the row that would leave the state
 // waits for, or which row fires.
 func (d Decision) Why() string {
-	switch row, c, waits := d.FirstClosed(); {
-	case waits && (d.Row == nil || !d.Row.Leaves(d.State)):
+	switch row, c, kept := d.Obstacle(); {
+	case kept && row.Row != d.Row:
 		return fmt.Sprintf("%s waits for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason)
+	case kept:
+		return fmt.Sprintf("%s fires for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason)
 	case d.Row == nil:
 		return fmt.Sprintf("state %s has no row", d.State)
 	}

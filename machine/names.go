@@ -103,6 +103,23 @@ func suggestion(name string, known []string) string {
 	return "; correct the name, or register it"
 }
 
+// Nearest returns the known names that a mistyped one may have been meant to
+// be, the nearest first and at most so many. A name that begins with the given
+// one, or that one with it, is near too.
+func Nearest(name string, known []string, most int) []string {
+	var near []string
+	for _, k := range known {
+		begins := name != "" && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k))
+		if begins || distance(name, k) <= 1+len(name)/4 {
+			near = append(near, k)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance(name, a), distance(name, b)), cmp.Compare(a, b))
+	})
+	return near[:min(most, len(near))]
+}
+
 // distance is how many letters must be put in, taken out or replaced to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

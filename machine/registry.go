@@ -15,17 +15,26 @@ type Guard[S any] struct {
 	Name string
 	// About is one line for the reader; Section is where it is specified.
 	About, Section string
+	// Phrase says within a sentence that the guard holds, Denial that it does
+	// not: "the key is turned", "the key is not turned".
+	Phrase, Denial string
 	// Implies lists what is certain to hold whenever this guard holds. Laws
 	// reason with it, so a declaration that is not true of Check makes them
 	// blind to real cases.
 	Implies []Condition
+	// Reads names what of the snapshot decides the verdict, and nothing else
+	// does: words of the domain, for the reader.
+	Reads []string
 	// Check answers. It is pure: the same snapshot gives the same verdict.
 	Check func(S) Verdict
 }
 
 // Declaration is the guard without its function: what laws may look at.
 func (g Guard[S]) Declaration() GuardDecl {
-	return GuardDecl{Name: g.Name, About: g.About, Section: g.Section, Implies: g.Implies}
+	return GuardDecl{
+		Name: g.Name, About: g.About, Section: g.Section, Phrase: g.Phrase, Denial: g.Denial,
+		Implies: g.Implies, Reads: g.Reads,
+	}
 }
 
 // Effect is a named, idempotent step that a row may take.
@@ -34,6 +43,10 @@ type Effect[S, A any] struct {
 	Name string
 	// About is one line for the reader; Section is where it is specified.
 	About, Section string
+	// Reads names what of the snapshot decides what is asked for; Needs what
+	// must be there for the effect to write at all. Words of the domain, for
+	// the reader.
+	Reads, Needs []string
 	// Writes says what it durably writes, in order, in words that the laws of
 	// the domain know and this package does not. Empty: it only announces.
 	Writes []string
@@ -48,19 +61,33 @@ type Effect[S, A any] struct {
 
 // Declaration is the effect without its function: what laws may look at.
 func (e Effect[S, A]) Declaration() EffectDecl {
-	return EffectDecl{Name: e.Name, About: e.About, Section: e.Section, Writes: e.Writes, Returns: e.Returns}
+	return EffectDecl{
+		Name: e.Name, About: e.About, Section: e.Section,
+		Reads: e.Reads, Needs: e.Needs, Writes: e.Writes, Returns: e.Returns,
+	}
 }
 
 // GuardDecl is what a guard declares about itself.
 type GuardDecl struct {
 	Name, About, Section string
+	Phrase, Denial       string
 	Implies              []Condition
+	Reads                []string
+}
+
+// Says is the guard's phrase within a sentence, or with `not` its denial. It is
+// empty where the guard declares none.
+func (g GuardDecl) Says(not bool) string {
+	if not {
+		return g.Denial
+	}
+	return g.Phrase
 }
 
 // EffectDecl is what an effect declares about itself.
 type EffectDecl struct {
 	Name, About, Section string
-	Writes               []string
+	Reads, Needs, Writes []string
 	Returns              bool
 }
 

@@ -142,6 +142,15 @@ func (t *Table) RowsFrom(state string) []*Row {
 	return rows
 }
 
+// RowIDs returns the ids of the rows, in file order.
+func (t *Table) RowIDs() []string {
+	ids := make([]string, len(t.Rows))
+	for i := range t.Rows {
+		ids[i] = t.Rows[i].ID
+	}
+	return ids
+}
+
 // StateNames returns the names of the states, in file order.
 func (t *Table) StateNames() []string {
 	names := make([]string, len(t.States))

@@ -25,9 +25,15 @@ const (
 // disrupted, PodDisruptionBudgets that allow no eviction, Pods that do not end. It names five at most, and how many
 // there are beyond.
 func DrainHolders(s Snapshot) []string {
+	claim, _ := s.Subject()
+	return HoldersOf(s, claim)
+}
+
+// HoldersOf says the same of any claim of the pool, also of one whose drain has not begun: what would hold it now. The
+// snapshot has the Pods of the claim's Node and the budgets.
+func HoldersOf(s Snapshot, claim Claim) []string {
 	// Karpenter taints the Node before it drains it, and leaves the Pods that tolerate the taint in place.
 	disrupted := corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
-	claim, _ := s.Subject()
 	var evictable, overdue []*corev1.Pod
 	var holders []string
 	for _, pod := range byName(s.PodsByNode[claim.NodeName]) {

@@ -9,6 +9,7 @@ const (
 	prefix = "noderotation.io/"
 
 	KeyActiveRotation      = prefix + "active-rotation"
+	KeyAnchoredOn          = prefix + "anchored-on"
 	KeyActiveRotationState = prefix + "active-rotation-state"
 	KeyDrainingAt          = prefix + "draining-at"
 	KeySurgeWait           = prefix + "surge-wait"
@@ -25,6 +26,7 @@ const (
 	KeyCordoned            = prefix + "cordoned"
 	KeyLastFailureAt       = prefix + "last-failure-at"
 	KeyFreeze              = prefix + "freeze"
+	KeyFreezeReason        = prefix + "freeze-reason"
 	KeyLastRotationAt      = prefix + "last-rotation-at"
 )
 
@@ -53,6 +55,7 @@ type Key struct {
 func Keys() []Key {
 	return []Key{
 		{KeyActiveRotation, "NodePool", "NodeClaim name", "durable anchor and serial gate", "anchor", "the rotation", "clear_anchor"},
+		{KeyAnchoredOn, "NodePool", "resourceVersion of the NodeClaim", "tells one attempt at a NodeClaim from the next, so that a process that was overtaken cannot write to a later one", "anchor, renew_anchor", "the rotation", "clear_anchor"},
 		{KeyActiveRotationState, "NodePool", "draining", "mirror of the phase, decides the outcome once the claim is gone", "mirror", "from the drain's start to the rotation's end", "clear_anchor"},
 		{KeyDrainingAt, "NodePool", "RFC3339", "start of the drain, for its duration", "mirror", "from the drain's start to the rotation's end", "clear_anchor"},
 		{KeySurgeWait, "NodePool", "Go duration", "how long the surge took", "mirror", "from the drain's start to the rotation's end", "clear_anchor"},
@@ -62,13 +65,14 @@ func Keys() []Key {
 		{KeyFailedAt, "old NodeClaim", "RFC3339", "start of the backoff", "mark_failed, startup sweep", "the NodeClaim", "nobody"},
 		{KeyRetryCount, "old NodeClaim", "integer", "failures so far, escalates the backoff", "mark_failed, startup sweep", "the NodeClaim", "nobody"},
 		{KeySurgeClaim, "old NodeClaim", "NodeClaim name", "the claim that the placeholder sits on", "record_surge_claim", "the attempt", "mark_pending, mark_failed, mark_expired, reset_claim"},
-		{KeyReleasedAt, "old NodeClaim", "RFC3339", "a rotation was let go while this claim was already draining; no other starts beside it", "reset_claim, startup sweep", "the NodeClaim", "nobody"},
+		{KeyReleasedAt, "old NodeClaim", "RFC3339", "when a rotation of this claim was let go; where its drain had begun by then, no other starts beside it", "reset_claim, mark_released, startup sweep", "until the next attempt", "mark_pending"},
 		{KeySurgeFor, "placeholder Pod, old and surge Node", "NodeClaim name", "pairs the object with its rotation", "placeholder, freeze, freeze_host", "the rotation", "delete_placeholder, unfreeze"},
 		{KeyDoNotDisrupt, "old and surge Node", ValueTrue, "keeps Karpenter's voluntary disruption away", "freeze, freeze_host", "the rotation", "unfreeze, where do-not-disrupt-owned says it is ours"},
 		{KeyDoNotDisruptOwned, "old and surge Node", ValueTrue, "do-not-disrupt is ours, not an operator's", "freeze, freeze_host", "the rotation", "unfreeze"},
 		{KeyCordoned, "old Node", ValueTrue, "the cordon is ours, not an operator's", "cordon", "the rotation", "unfreeze"},
 		{KeyLastFailureAt, "NodePool", "RFC3339", "start of the pause after a failure", "record_failure", "the NodePool", "nobody"},
 		{KeyFreeze, "NodePool", "RFC3339", "no rotation starts, and a pending one is held, until then", "an operator", "until the operator removes it", "an operator"},
+		{KeyFreezeReason, "NodePool", "text", "why the pool is frozen, for the people who ask; it decides nothing", "an operator", "the freeze", "an operator"},
 		{KeyLastRotationAt, "NodePool", "RFC3339", "start of the pause after a success", "record_success", "the NodePool", "nobody"},
 	}
 }
@@ -76,7 +80,7 @@ func Keys() []Key {
 // AnchorKeys is the whole rotation-scoped set on the NodePool. It is cleared in one update, so that no
 // companion can outlive its rotation (§5.3, clearing the anchor).
 func AnchorKeys() []string {
-	return []string{KeyActiveRotation, KeyActiveRotationState, KeyDrainingAt, KeySurgeWait, KeyRotationMode}
+	return []string{KeyActiveRotation, KeyAnchoredOn, KeyActiveRotationState, KeyDrainingAt, KeySurgeWait, KeyRotationMode}
 }
 
 // NodeMarkers are the annotations on a Node that say what of it is ours (§3.4).

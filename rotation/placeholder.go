@@ -93,6 +93,7 @@ func NewPlaceholder(s Snapshot) (*corev1.Pod, Sizing, error) {
 			TerminationGracePeriodSeconds: new(int64(0)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
+			ImagePullSecrets:              references(s.Settings.PullSecrets),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot:   new(true),
 				RunAsUser:      new(int64(pauseUser)),
@@ -111,6 +112,15 @@ func NewPlaceholder(s Snapshot) (*corev1.Pod, Sizing, error) {
 			}},
 		},
 	}, sizing, nil
+}
+
+// references names Secrets as a Pod does.
+func references(secrets []string) []corev1.LocalObjectReference {
+	var all []corev1.LocalObjectReference
+	for _, name := range secrets {
+		all = append(all, corev1.LocalObjectReference{Name: name})
+	}
+	return all
 }
 
 // placement turns the replicated labels into what the Pod requires and prefers of its host.

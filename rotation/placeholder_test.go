@@ -72,6 +72,12 @@ var _ = Describe("The placeholder (§3.3)", func() {
 		Expect(pause.SecurityContext.Capabilities.Add).To(BeEmpty())
 	})
 
+	It("pulls its image with the Secrets that the installation names, and with none where it names none", func() {
+		Expect(placeholderFor().Spec.ImagePullSecrets).To(BeEmpty())
+		secret := func(s *rotation.Snapshot) { s.Settings.PullSecrets = []string{"registry", "mirror"} }
+		Expect(placeholderFor(secret).Spec.ImagePullSecrets).To(Equal([]corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}))
+	})
+
 	It("asks for what was sized", func() {
 		pod, sizing, err := rotation.NewPlaceholder(surging(allocatable("cpu=4", "memory=8Gi"),
 			withPods(surgeOldNode, workload("web", "cpu=5", "memory=1Gi"))))

@@ -21,6 +21,8 @@ type Settings struct {
 	Namespace string
 	// PauseImage runs in the placeholder.
 	PauseImage string
+	// PullSecrets are the names of the Secrets, in Namespace, that PauseImage is pulled with; nil where none is needed.
+	PullSecrets []string
 	// PriorityClass of the placeholder; of negative value, so that it is every workload's victim (§3.3).
 	PriorityClass string
 }

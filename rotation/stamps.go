@@ -4,6 +4,7 @@ package rotation
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -103,6 +104,19 @@ func (s Snapshot) FailurePause() Pause {
 func (s Snapshot) Freeze() (frozen bool, until Stamp) {
 	stamp := ParseStamp(s.Pool.Annotations, KeyFreeze)
 	return stamp.Present && (!stamp.Readable || s.Now.Before(stamp.At)), stamp
+}
+
+// MostFreezeReason is how much of a freeze's reason is told, in characters.
+const MostFreezeReason = 200
+
+// FreezeReason is what an operator gave as the reason of the freeze, on one line and cut to MostFreezeReason; empty
+// without one. Anybody may have written it: it is told, and decides nothing.
+func (s Snapshot) FreezeReason() string {
+	told := []rune(strings.Join(strings.Fields(s.Pool.Annotations[KeyFreezeReason]), " "))
+	if len(told) > MostFreezeReason {
+		return string(told[:MostFreezeReason-1]) + "…"
+	}
+	return string(told)
 }
 
 // After is the first instant that lies strictly after t: when a rule says "more than", it can hold from here on.

@@ -4,6 +4,7 @@ package rotation_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,3 +113,12 @@ var _ = DescribeTable("A freeze (§3.1)",
 	Entry("that is empty holds", PoolAnnotated(rotation.KeyFreeze, ""), true),
 	Entry("that is not there does not", Anchored("old"), false),
 )
+
+var _ = Describe("A freeze's reason (§3.1)", func() {
+	It("is told on one line, and cut where it has no end", func() {
+		Expect(APool().FreezeReason()).To(BeEmpty())
+		Expect(APool(PoolAnnotated(rotation.KeyFreezeReason, " release\n\tof the shop ")).FreezeReason()).To(Equal("release of the shop"))
+		long := APool(PoolAnnotated(rotation.KeyFreezeReason, strings.Repeat("é", 500))).FreezeReason()
+		Expect(long).To(Equal(strings.Repeat("é", rotation.MostFreezeReason-1) + "…"))
+	})
+})

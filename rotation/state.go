@@ -4,6 +4,7 @@ package rotation
 
 import (
 	"fmt"
+	"time"
 )
 
 // States of a rotation (§5.3). They are the states of transitions.yaml; a claim's state annotation holds one of the
@@ -73,6 +74,25 @@ func (c Claim) State() (string, error) {
 	}
 }
 
+// Underway tells whether the claim's own state says that a rotation of it has begun and not ended.
+func (c Claim) Underway() bool {
+	state := c.Annotations[KeyState]
+	return state == StatePending || state == StateDraining
+}
+
+// clockSkew is how far our clock and the API server's may lie apart where a stamp of one is held against one of the other.
+const clockSkew = time.Minute
+
+// releasedDraining tells whether the claim was being deleted by the time a rotation let it go. Where it is hard to tell, and
+// where the stamp cannot be read, it was: a pool that stays closed for a while too long is the safe side.
+func (c Claim) releasedDraining() bool {
+	released := ParseStamp(c.Annotations, KeyReleasedAt)
+	if !released.Present || !c.Deleting() {
+		return false
+	}
+	return !released.Readable || !released.At.Before(c.Deleted.Add(-clockSkew))
+}
+
 // Settled tells whether no claim of this pool that we deleted is still draining; otherwise it names one. A rotation
 // whose governance was lost while its claim drained has let the anchor go: the claim's released-at keeps the next
 // rotation from starting beside it (§3.8).
@@ -81,8 +101,7 @@ func (s Snapshot) Settled() (bool, string) {
 		if !c.Deleting() || c.Name == s.Anchor() {
 			continue
 		}
-		_, released := c.Annotations[KeyReleasedAt]
-		if released || c.Annotations[KeyState] == StateDraining {
+		if c.releasedDraining() || c.Annotations[KeyState] == StateDraining {
 			return false, c.Name
 		}
 	}

@@ -34,6 +34,7 @@ var meanings = []struct {
 	{"NodeClaim", KeyStartedAt, "the attempt counts as timed out", readableStamp},
 	{"NodeClaim", KeyFailedAt, "the backoff counts as not over", readableStamp},
 	{"NodeClaim", KeyRetryCount, "the backoff counts as not over", readableCount},
+	{"NodeClaim", KeyReleasedAt, "the claim, once it is deleted, counts as one that we deleted: no rotation starts beside it", readableStamp},
 	{"NodeClaim", KeyState, "the claim is not rotated, and a pool anchored on it holds still", readableState},
 }
 

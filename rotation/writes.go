@@ -6,12 +6,14 @@ package rotation
 // object's kind and what of it is written.
 const (
 	WriteAnchor         = "pool:anchor"
+	WriteAnchorRenewed  = "pool:anchor-renewed"
 	WriteMode           = "pool:rotation-mode"
 	WriteMirror         = "pool:mirror"
 	WriteLastRotation   = "pool:last-rotation-at"
 	WriteLastFailure    = "pool:last-failure-at"
 	WriteAnchorCleared  = "pool:anchor-cleared"
 	WriteSurgeClaim     = "claim:surge-claim"
+	WriteReleased       = "claim:released-at"
 	WriteProtection     = "node:protection"
 	WriteCordon         = "node:cordon"
 	WriteHostProtection = "host:protection"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -21,21 +22,27 @@ import (
 
 func newTableExploreCommand() *cobra.Command {
 	explorer := explore.Explorer{Clock: clock.RealClock{}}
+	replay := ""
 	cmd := &cobra.Command{
 		Use:   "explore [FILE]",
 		Short: "Try everything that can happen to a rotation, and everything that can go wrong in a pass",
 		Long: "Explore small clusters on the table in FILE, or on the built-in one: every move that their actors can make, and every\n" +
 			"way in which a pass can be cut short, refused, overtaken or misled by its cache. In every state the invariants of a\n" +
-			"rotation are checked, and that the cluster can be brought back to idle with nothing left behind. A breach is told with\n" +
-			"a shortest path to it, and the exit status is then 1.",
+			"rotation are checked, and that the cluster can be brought back to idle with nothing left behind. A breach is printed as\n" +
+			"a script of a shortest path to it, and the exit status is then 1. Such a script is gone through again with --replay,\n" +
+			"which tells what every step does.",
 		Example: "  noderotation table explore\n" +
-			"  noderotation table explore my-transitions.yaml --states 1000000 --for 10m",
+			"  noderotation table explore my-transitions.yaml --states 1000000 --for 10m\n" +
+			"  noderotation table explore my-transitions.yaml --replay breach.txt",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := controllerFlags{transitions: strings.Join(args, "")}
 			machine, err := flags.table()
 			if err != nil {
 				return err
+			}
+			if replay != "" {
+				return retraced(cmd.OutOrStdout(), replay, machine)
 			}
 			if explorer.Most < 1 || explorer.Workers < 1 || explorer.For < 0 {
 				return fmt.Errorf("--states is %d, --workers %d and --for %s; set the first two to 1 or more, and the last to no less than zero",
@@ -47,6 +54,7 @@ func newTableExploreCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&explorer.Most, "states", 200_000, "how many states to explore")
 	cmd.Flags().DurationVar(&explorer.For, "for", 0, "how long to explore at most; 0 for as long as it takes")
+	cmd.Flags().StringVar(&replay, "replay", "", "a script to go through instead, as it is printed of a breach")
 	cmd.Flags().IntVar(&explorer.Workers, "workers", runtime.GOMAXPROCS(0), "how many states to explore side by side")
 	return cmd
 }
@@ -66,10 +74,36 @@ func explored(cmd *cobra.Command, explorer explore.Explorer) error {
 	if err := tellExplored(cmd.OutOrStdout(), result, explorer.Clock.Since(begun), explorer.Machine); err != nil {
 		return err
 	}
-	if result.Breach != nil {
-		return result.Breach
+	if breach := result.Breach; breach != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\na script that replays the breach\n\n%s", breach.Script()); err != nil {
+			return err
+		}
+		return fmt.Errorf("an invariant breaks in the scene %q: %s", breach.Scene, breach.What)
 	}
 	return cmd.Context().Err()
+}
+
+// retraced goes through the script in the file, and tells what comes of it. The error says that an invariant breaks.
+func retraced(out io.Writer, file string, machine *controller.Machine) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--replay: the script cannot be read: %w", err)
+	}
+	script, err := explore.ReadScript(file, string(content))
+	if err != nil {
+		return err
+	}
+	text, breached, err := script.Play(machine, nil)
+	if _, failed := io.WriteString(out, text); failed != nil {
+		return failed
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	case breached:
+		return fmt.Errorf("%s: an invariant breaks on this way", file)
+	}
+	return nil
 }
 
 func tellExplored(out io.Writer, result explore.Result, took time.Duration, machine *controller.Machine) error {

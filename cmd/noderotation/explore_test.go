@@ -21,11 +21,27 @@ func TestTableExploreTellsWhatItHasTried(t *testing.T) {
 // A mistake that every law lets pass is told with the way to it.
 func TestTableExploreTellsABreachWithThePathToIt(t *testing.T) {
 	table := strings.Replace(string(noderotation.Transitions), "do: [anchor, mark_pending, freeze, cordon, placeholder", "do: [anchor, mark_pending, freeze, placeholder", 1)
-	_, err := run(t, "table", "explore", written(t, "mine.yaml", table), "--states", "500")
-	NewWithT(t).Expect(err).To(MatchError(SatisfyAll(ContainSubstring("is not protected and cordoned"), ContainSubstring("1. the controller passes over api"))))
+	mine := written(t, "mine.yaml", table)
+	out, err := run(t, "table", "explore", mine, "--states", "500")
+	g := NewWithT(t)
+	g.Expect(err).To(MatchError(ContainSubstring("is not protected and cordoned")))
+	_, script, printed := strings.Cut(out, "a script that replays the breach\n\n")
+	g.Expect(printed).To(BeTrue())
+	g.Expect(script).To(ContainSubstring("\n> the controller passes over api\n"))
+
+	breach := written(t, "breach.txt", script)
+	out, err = run(t, "table", "explore", mine, "--replay", breach)
+	g.Expect(err).To(MatchError(HaveSuffix("breach.txt: an invariant breaks on this way")))
+	g.Expect(out).To(SatisfyAll(ContainSubstring("fires start\n"), ContainSubstring("BREACH: "), ContainSubstring("is not protected and cordoned")))
+
+	out, err = run(t, "table", "explore", "--replay", breach)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(ContainSubstring("steps back to a clean cluster"))
 }
 
 func TestTableExploreRefusesBadFlags(t *testing.T) {
-	_, err := run(t, "table", "explore", "--states", "0")
+	_, err := run(t, "table", "explore", "--replay", "nowhere.txt")
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("--replay: the script cannot be read")))
+	_, err = run(t, "table", "explore", "--states", "0")
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("--states is 0")))
 }

@@ -51,6 +51,7 @@ func anySnapshot(t *rapid.T) rotation.Snapshot {
 
 func anyPoolAnnotations(t *rapid.T) []Fact {
 	facts := maybe(t, "anchor", Anchored("old"), Anchored("new"), Anchored("gone"))
+	facts = append(facts, maybe(t, "anchored on", PoolAnnotated(rotation.KeyAnchoredOn, "0"))...)
 	facts = append(facts, maybe(t, "mode", ByFallback(), PoolAnnotated(rotation.KeyRotationMode, "slowly"))...)
 	facts = append(facts, maybe(t, "mirror", Mirrored(anAgo(t, "mirrored"), time.Minute),
 		PoolAnnotated(rotation.KeyActiveRotationState, rotation.StateDraining), PoolAnnotated(rotation.KeySurgeWait, "long"))...)

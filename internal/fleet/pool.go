@@ -116,7 +116,12 @@ func CoolingDown(afterSuccess, afterFailure time.Duration) PolicyEdit {
 }
 
 // Anchored names the claim in active-rotation.
-func Anchored(on string) Fact { return PoolAnnotated(rotation.KeyActiveRotation, on) }
+func Anchored(on string) Fact {
+	return func(s *rotation.Snapshot) {
+		PoolAnnotated(rotation.KeyActiveRotation, on)(s)
+		PoolAnnotated(rotation.KeyAnchoredOn, "1")(s)
+	}
+}
 
 // Mirrored has the draining phase on the pool, with its stamps.
 func Mirrored(ago, surgeWait time.Duration) Fact {

@@ -63,7 +63,7 @@ func beforeRotation() []Situation {
 		of("a node is due and its surge comes too late", WithPolicy(AllowingFallback), oldClaim(Aged(14*Day-30*time.Minute))),
 		of("a node is due and no policy governs", due, Ungoverned()),
 		of("a node is due and an earlier drain goes on", due,
-			AClaim("earlier", BeingDeleted(time.Minute), Annotated(rotation.KeyReleasedAt, stamp(Opening)))),
+			AClaim("earlier", BeingDeleted(time.Minute), Annotated(rotation.KeyReleasedAt, stamp(Opening.Add(time.Hour))))),
 		of("a node is due and its operator protects it", due, ANode("old-node", ProtectedByOperator)),
 		of("a node is due after a failure, an operator has cordoned it", oldClaim(Failed(2, 2*time.Hour)), ANode("old-node", CordonedByOperator)),
 	}

@@ -110,11 +110,29 @@ func (c *canon) place(claim string) byte {
 	return 'x'
 }
 
+// renewable tells whether an attempt at the claim would have to take the anchor over first.
+func renewable(np *karpenterv1.NodePool, claim *karpenterv1.NodeClaim) bool {
+	return np != nil && np.Annotations[rotation.KeyActiveRotation] == claim.Name &&
+		!rotation.Claim{Annotations: claim.Annotations}.Underway() && np.Annotations[rotation.KeyAnchoredOn] != claim.ResourceVersion
+}
+
+// released tells a claim that was let go while it drained ('d') from one that was let go before ('r').
+func released(claim *karpenterv1.NodeClaim) byte {
+	switch at, stamped := claim.Annotations[rotation.KeyReleasedAt]; {
+	case !stamped:
+		return 'n'
+	case claim.DeletionTimestamp != nil && at >= rotation.FormatStamp(claim.DeletionTimestamp.Add(-time.Minute)):
+		return 'd'
+	default:
+		return 'r'
+	}
+}
+
 func (c *canon) claim(s *State, np *karpenterv1.NodePool, claim *karpenterv1.NodeClaim, anchor string, started time.Time) claimForm {
 	form := claimForm{name: claim.Name, form: make([]byte, 0, 64)}
 	a := claim.Annotations
 	out := form.form
-	out = append(out, flag(claim.Name == anchor), flag(claimReady(claim)),
+	out = append(out, flag(claim.Name == anchor), flag(claimReady(claim)), flag(renewable(np, claim)),
 		flag(!started.IsZero() && !claim.CreationTimestamp.Time.Before(started)))
 	out = c.age(out, s.now, claim.CreationTimestamp.Time)
 	if claim.DeletionTimestamp != nil {
@@ -123,7 +141,7 @@ func (c *canon) claim(s *State, np *karpenterv1.NodePool, claim *karpenterv1.Nod
 	if len(a) > 0 {
 		out = append(out, 'a')
 		out = append(out, a[rotation.KeyState]...)
-		out = append(out, present(a, rotation.KeyReleasedAt), present(a, notedForeign), present(a, notedReaped))
+		out = append(out, released(claim), present(a, notedForeign), present(a, notedReaped))
 		out = until(out, s.now, a, rotation.KeyStartedAt, readyTimeout)
 		failures, _ := strconv.Atoi(a[rotation.KeyRetryCount])
 		failures = min(failures, 4)

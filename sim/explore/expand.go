@@ -54,10 +54,29 @@ type worker struct {
 	known     func(Hash) bool
 	forgetful bool
 
+	// replay, where set, is told of every step.
+	replay *replay
+
 	of    *State
 	hash  Hash
 	moves []Move
 	out   expansion
+}
+
+func (w *worker) pass(by *leader, r *run) *run {
+	by.pass(r)
+	if w.replay != nil {
+		w.replay.runs = append(w.replay.runs, r)
+	}
+	return r
+}
+
+func (w *worker) sweep(r *run) *run {
+	w.a.sweep(r)
+	if w.replay != nil {
+		w.replay.runs = append(w.replay.runs, r)
+	}
+	return r
 }
 
 // expand finds every state that comes next. The state itself is not changed.
@@ -119,6 +138,9 @@ func onGrid(at time.Time) time.Time {
 
 // add adds a successor, unless it is known. The first that is added as fair is the fair one.
 func (w *worker) add(step Step, state *State, row string, breaches []string, fair bool) Hash {
+	if w.replay != nil {
+		w.replay.met(step, state)
+	}
 	w.out.steps++
 	w.coverage.verbs[step.Move.Verb]++
 	w.coverage.faults[step.Fault]++
@@ -142,7 +164,7 @@ func (w *worker) add(step Step, state *State, row string, breaches []string, fai
 func (w *worker) passes(pool string) *run {
 	step := Step{Move: Move{Verb: Pass, On: pool}}
 	next := w.of.clone()
-	whole := w.a.pass(&run{live: next, view: w.of.View, pool: pool, keep: true})
+	whole := w.pass(w.a, &run{live: next, view: w.of.View, pool: pool, keep: true})
 	whole.judgeWhole(w.of)
 	w.coverage.fired(whole)
 	if len(whole.writes) == 0 {
@@ -184,7 +206,7 @@ func (w *worker) refused(step Step, whole *run) {
 			}
 			step.Fault, step.At = fault, uint8(whole.writes[i].number)
 			next := w.of.clone()
-			r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool, fault: fault, at: whole.writes[i].number})
+			r := w.pass(w.a, &run{live: next, view: w.of.View, pool: whole.pool, fault: fault, at: whole.writes[i].number})
 			w.add(step, next, "", r.breaches, false)
 			if left := i + int(fault-Conflict); len(r.writes) != left && whole.row() != "" {
 				w.out.breaches = append(w.out.breaches, breachAt{step, "the pass goes on after a write that failed"})
@@ -203,7 +225,7 @@ func (w *worker) behind(step Step, whole *run) {
 		if w.forgetful {
 			own = nil
 		}
-		r := w.a.pass(&run{live: next, view: without(next.View, whole.writes[i].change), pool: whole.pool, own: own})
+		r := w.pass(w.a, &run{live: next, view: without(next.View, whole.writes[i].change), pool: whole.pool, own: own})
 		if len(r.writes) == 0 {
 			w.out.steps++
 			w.coverage.faults[OwnLag]++
@@ -227,9 +249,9 @@ func (w *worker) overlapping(step Step, whole *run) {
 		step.At = uint8(whole.writes[i].number)
 		next := w.of.clone()
 		var other *run
-		r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool, at: int(step.At), before: func(number int) {
+		r := w.pass(w.a, &run{live: next, view: w.of.View, pool: whole.pool, at: int(step.At), before: func(number int) {
 			if number == int(step.At) {
-				other = w.b.pass(&run{live: next, view: next.View.Clone(), pool: whole.pool})
+				other = w.pass(w.b, &run{live: next, view: next.View.Clone(), pool: whole.pool})
 			}
 		}})
 		w.add(step, next, "", append(r.breaches, other.breaches...), false)
@@ -243,7 +265,7 @@ func (w *worker) late(step Step, whole *run) {
 		next := w.of.clone()
 		w.scene.make(next, move)
 		step.Fault, step.At, step.Other = Lag, 0, move
-		r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool})
+		r := w.pass(w.a, &run{live: next, view: w.of.View, pool: whole.pool})
 		w.add(step, next, "", r.breaches, false)
 		if !w.scene.Leaders {
 			continue
@@ -262,10 +284,10 @@ func (w *worker) suspended(step Step, whole *run) {
 	step.Fault, step.At, step.Other = Overtaken, 2, Move{Verb: Wait}
 	next := w.of.clone()
 	var other *run
-	r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool, after: func(number int) {
+	r := w.pass(w.a, &run{live: next, view: w.of.View, pool: whole.pool, after: func(number int) {
 		if number == 1 {
 			next.now = next.now.Add(readyTimeout + grid).Truncate(grid)
-			other = w.b.pass(&run{live: next, view: next.View.Clone(), pool: whole.pool})
+			other = w.pass(w.b, &run{live: next, view: next.View.Clone(), pool: whole.pool})
 		}
 	}})
 	if other != nil {
@@ -273,50 +295,35 @@ func (w *worker) suspended(step Step, whole *run) {
 	}
 }
 
-// overtaken has another process see the other move, and act, before one of the writes. Left out are the cases in which that
-// process lets the rotation go and has nothing to take back from the claim: no version then tells the first one that it is
-// late, and what it still writes is the next sweep's to remove (§5.3 startup sweep).
+// handover is the least that it takes for another process to lead. Stamps have a resolution of a second, and the two
+// processes' differ.
+const handover = time.Second
+
+// overtaken has another process see the other move, and act, before one of the writes.
 func (w *worker) overtaken(step Step, whole *run, at int) {
 	step.Fault, step.At = Overtaken, uint8(at)
 	next := w.of.clone()
 	var other *run
-	traceless := false
-	r := w.a.pass(&run{live: next, view: w.of.View, pool: whole.pool, before: func(number int) {
+	r := w.pass(w.a, &run{live: next, view: w.of.View, pool: whole.pool, before: func(number int) {
 		if number != at {
 			return
 		}
 		if slices.Contains(w.scene.moves(next), step.Other) {
 			w.scene.make(next, step.Other)
 		}
-		anchor, version := next.anchored(whole.pool)
-		other = w.b.pass(&run{live: next, view: next.View.Clone(), pool: whole.pool})
-		after, _ := next.anchored(whole.pool)
-		claim := next.NodeClaim(anchor)
-		traceless = anchor != "" && after == "" && claim != nil && claim.ResourceVersion == version
+		next.now = next.now.Add(handover)
+		other = w.pass(w.b, &run{live: next, view: next.View.Clone(), pool: whole.pool})
 	}})
-	if !traceless && other != nil {
+	if other != nil {
 		w.add(step, next, "", append(r.breaches, other.breaches...), false)
 	}
-}
-
-// anchored is the claim that the pool is anchored on, and its version.
-func (s *State) anchored(pool string) (claim, version string) {
-	np := s.NodePool(pool)
-	if np == nil {
-		return "", ""
-	}
-	claim = np.Annotations[rotation.KeyActiveRotation]
-	if c := s.NodeClaim(claim); c != nil {
-		version = c.ResourceVersion
-	}
-	return claim, version
 }
 
 // restarts has a process start and sweep, and be killed while it does.
 func (w *worker) restarts() {
 	step := Step{Move: Move{Verb: Restart}}
 	next := w.of.clone()
-	whole := w.a.sweep(&run{live: next, view: w.of.View, keep: true})
+	whole := w.sweep(&run{live: next, view: w.of.View, keep: true})
 	if len(whole.writes) > 0 {
 		w.killed(step, whole, KilledSweeping)
 		fair := true

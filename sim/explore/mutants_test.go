@@ -307,6 +307,8 @@ func TestMistakesInGuardsAndEffects(t *testing.T) {
 		{"a lost governance does not say when it let go", nil, effs{"reset_claim": forgetting("reset_claim", rotation.KeyReleasedAt)}, "starts beside", []string{"the policy alone comes and goes"}},
 		{"a failure is not counted", nil, effs{"mark_failed": forgetting("mark_failed", rotation.KeyRetryCount)}, "not counted", []string{"one old node"}},
 		{"a failure leaves the attempt's start", nil, effs{"mark_failed": forgetting("mark_failed", rotation.KeyStartedAt)}, "started-at", []string{"one old node"}},
+		{"an attempt begins on an anchor that is on its way out", nil, effs{"renew_anchor": nothing}, "has no anchor", []string{"two leaders"}},
+		{"a rotation that is let go leaves no trace of that on its claim", nil, effs{"reset_claim": forgetting("reset_claim", rotation.KeyReleasedAt)}, "has no anchor", []string{"two leaders"}},
 		{"the placeholder is left behind", nil, effs{"delete_placeholder": nothing}, "", []string{"one old node"}},
 	} {
 		t.Run(m.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (w *worker) fair(s *State) *State {
 			continue
 		}
 		next := s.clone()
-		r := w.a.pass(&run{live: next, view: s.View, pool: pool})
+		r := w.pass(w.a, &run{live: next, view: s.View, pool: pool})
 		if len(r.writes) > 0 {
 			return next
 		}
@@ -114,7 +114,7 @@ func (w *worker) fair(s *State) *State {
 	}
 	if idle {
 		next := s.clone()
-		if r := w.a.sweep(&run{live: next, view: s.View}); len(r.writes) > 0 {
+		if r := w.sweep(&run{live: next, view: s.View}); len(r.writes) > 0 {
 			return next
 		}
 	}

@@ -39,9 +39,9 @@ func Scenes() []Scene {
 		{Name: "a cache that lags, and spare capacity", Pools: []PoolScene{{Ages: []time.Duration{Old}, Spare: true}}, Lags: true, Share: 4,
 			Moves: []Verb{Expire, Preempt, Occupy, Evict, Break, Mend}},
 		{Name: "two leaders", Pools: two, Lags: true, Leaders: true, Share: 8,
-			Moves: []Verb{Expire, Protect, Freeze, Preempt}},
+			Moves: []Verb{Expire, Protect, Freeze, Preempt, DropPolicy, RestorePolicy}},
 		{Name: "two leaders, and the fallback", Pools: []PoolScene{{Ages: []time.Duration{TooOld, Closing}}}, Fallback: true, Lags: true, Leaders: true, Share: 4,
-			Moves: []Verb{Expire, Terminate, Freeze, Protect}},
+			Moves: []Verb{Expire, Terminate, Freeze, Protect, DropPolicy, RestorePolicy}},
 		{Name: "what comes back by its name", Pools: one, Lags: true, Share: 3, Moves: []Verb{Renew, Replace, Remove}},
 	}
 }

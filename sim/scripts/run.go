@@ -69,12 +69,22 @@ func (r *run) until(offset time.Duration) error {
 	if by.Before(r.world.Now()) {
 		return fmt.Errorf("%s lies behind: it is %s", spell(offset), r.clock())
 	}
+	moves, now := 0, r.world.Now()
 	for r.world.Step(by) {
 		r.bury()
+		if moves++; r.world.Now().After(now) {
+			moves, now = 0, r.world.Now()
+		}
+		if moves > restless {
+			return fmt.Errorf("nothing comes to rest at %s: more than %d moves are made in that instant", r.clock(), restless)
+		}
 	}
 	r.world.RunUntil(by)
 	return nil
 }
+
+// restless is how many moves no world makes in an instant, unless a table goes round in a circle.
+const restless = 2_000
 
 // settle has everybody do what is due at this moment.
 func (r *run) settle() error { return r.until(r.world.Since(r.script.Setting.Start)) }

@@ -180,7 +180,7 @@ func TestATraceThatIsNotTheOneInTheFileIsShownLineByLine(t *testing.T) {
 	for _, line := range []string{
 		"a.txt:12: > run 30s\n",
 		"\n      …\n",
-		"\n                  patch NodePool api: active-rotation=api-0\n",
+		"\n                  patch NodePool api: active-rotation=api-0 anchored-on=…\n",
 		"\n    -             patch NodeClaim api-0: started-at=+0s\n",
 		"\n    +             patch NodeClaim api-0: started-at=+0s state=pending\n",
 	} {

@@ -73,8 +73,12 @@ func instant(text string) (time.Time, error) {
 
 var stamps = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// relative rewrites the stamps in a text as offsets from the start.
+var versions = regexp.MustCompile(`anchored-on=\d+`)
+
+// relative rewrites the stamps in a text as offsets from the start. A resourceVersion is left out, since it counts every
+// write of the cluster.
 func relative(text string, start time.Time) string {
+	text = versions.ReplaceAllString(text, "anchored-on=…")
 	return stamps.ReplaceAllStringFunc(text, func(stamp string) string {
 		t, err := time.Parse(time.RFC3339, stamp)
 		if err != nil {
