@@ -7,13 +7,23 @@
 # reaches the product's go.mod.
 CONTROLLER_GEN := go tool -modfile=$(CURDIR)/tools/controller-gen/go.mod controller-gen
 GOLANGCI_LINT  := go tool -modfile=$(CURDIR)/tools/golangci-lint/go.mod golangci-lint
+HELM           := go tool -modfile=$(CURDIR)/tools/helm/go.mod helm
+PROMTOOL       := go run -modfile=$(CURDIR)/tools/promtool/go.mod -tags=remove_all_sd github.com/prometheus/prometheus/cmd/promtool
 
-CRDS         := charts/noderotation/crds
+CHART        := charts/noderotation
+CRDS         := $(CHART)/crds
+INSTALL      := test/e2e/manifests/install.yaml
 CODE_MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
 # No C compiler is needed but for the race detector, and one way of compiling keeps one cache.
 export CGO_ENABLED := 0
+
+# VERSION is linked into the image's binary; without one it tells the version that Go knows. IMAGE names the image, and
+# IMAGE_BUILDER builds it from a Dockerfile: buildah, or docker, or podman.
+VERSION       :=
+IMAGE         := noderotation:$(or $(VERSION),dev)
+IMAGE_BUILDER := buildah
 
 # PACKAGES narrows test and test-race: make test PACKAGES=./window
 PACKAGES := ./...
@@ -39,6 +49,15 @@ endef
 build: ## Build bin/noderotation, a static binary.
 	@echo "==> building bin/noderotation"
 	CGO_ENABLED=0 go build -o bin/noderotation ./cmd/noderotation
+
+.PHONY: image-binary
+image-binary:
+	@echo "==> building bin/image/noderotation $(VERSION)"
+	go build -ldflags "-s -w $(if $(VERSION),-X main.version=$(VERSION))" -o bin/image/noderotation ./cmd/noderotation
+
+.PHONY: image
+image: image-binary ## Build a container image with IMAGE_BUILDER; VERSION and IMAGE may be set.
+	$(IMAGE_BUILDER) build --file Dockerfile --tag $(IMAGE) bin/image
 
 .PHONY: run
 run: build ## Run the controller against the current kubeconfig; flags in ARGS.
@@ -78,7 +97,7 @@ explore: build ## Explore what can happen to a rotation, and go wrong in it, for
 .PHONY: e2e
 e2e: export CGO_ENABLED = 0
 e2e: export NODEROTATION_BINARY = $(CURDIR)/bin/noderotation
-e2e: build cluster-bin ## Run the suite on a real control plane with a real Karpenter; flags of Ginkgo in ARGS, such as --seed=1.
+e2e: build cluster-bin helm ## Run the suite on a real control plane with a real Karpenter; flags of Ginkgo in ARGS, such as --seed=1.
 	@echo "==> testing what the suite judges by"
 	go -C test/e2e test $$(go -C test/e2e list ./... | grep -v '/e2e$$')
 	@echo "==> running the end-to-end suite on $(E2E_CLUSTERS) clusters side by side"
@@ -89,6 +108,35 @@ test-report: build ## Look at the simulation's HTML report in headless Chromium,
 	@echo "==> opening reports in Chromium; screenshots go to bin/report"
 	go -C test/report test -count=1 . $(ARGS)
 
+.PHONY: test-image
+test-image: ## Run the image's binary in an empty root, as the image's user; as root, or where user namespaces are allowed.
+	@$(MAKE) --no-print-directory image-binary VERSION=v0.0.0-test
+	@echo "==> running it where nothing else is"
+	NODEROTATION_BINARY=$(CURDIR)/bin/image/noderotation NODEROTATION_VERSION=v0.0.0-test go -C test/image test -count=1 . $(ARGS)
+
+# Compiling helm takes minutes the first time, and those who run it don't say so.
+.PHONY: helm
+helm:
+	@echo "==> compiling helm if it is not cached: minutes the first time"
+	@$(HELM) version --short
+
+.PHONY: test-chart
+test-chart: helm test-alerts ## Lint and render the Helm chart with several sets of values, and decode every object.
+	@echo "==> rendering $(CHART)"
+	HELM=$$($(subst go tool,go tool -n,$(HELM))) go -C test/chart test -count=1 ./... $(ARGS)
+
+.PHONY: test-alerts
+test-alerts: ## Try the chart's alerts on series, and have the dashboard's queries parsed.
+	@echo "==> compiling promtool if it is not cached: 5 to 15 minutes the first time"
+	@$(PROMTOOL) --version
+	@echo "==> trying the alerts"
+	$(PROMTOOL) check rules --lint=all --lint-fatal $(CHART)/files/alerts.yaml
+	$(PROMTOOL) test rules test/alerts/*.yaml
+	@mkdir -p bin
+	go run ./test/alerts/queries > bin/dashboard-queries.yaml
+	$(PROMTOOL) check rules bin/dashboard-queries.yaml
+	go test ./test/alerts/...
+
 .PHONY: cluster-bin
 cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, then cached.
 	@echo "==> building the cluster's binary"
@@ -97,7 +145,7 @@ cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, the
 ##@ Generated files
 
 .PHONY: generate
-generate: generate-deepcopy generate-crd generate-docs ## Regenerate every generated file.
+generate: generate-deepcopy generate-crd generate-chart generate-docs ## Regenerate every generated file.
 
 .PHONY: generate-deepcopy
 generate-deepcopy:
@@ -109,6 +157,16 @@ generate-crd:
 	@echo "==> generating $(CRDS)"
 	rm -f $(CRDS)/*.yaml
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
+
+# What the end-to-end suite installs is what the chart renders, but for Pods that have nothing to run on there.
+.PHONY: generate-chart
+generate-chart: helm
+	@echo "==> generating $(INSTALL) and $(CHART)/README.md"
+	@{ echo "# Generated from $(CHART) by 'make generate'. Do not edit."; \
+	$(HELM) template noderotation $(CHART) --namespace noderotation-system --set image.repository=unused \
+		$(foreach template,serviceaccount priorityclass rbac admissionpolicy,--show-only templates/$(template).yaml); \
+	} > $(INSTALL).partial && mv $(INSTALL).partial $(INSTALL)
+	go -C test/chart run ./readme $(CURDIR)/$(CHART)
 
 .PHONY: generate-docs
 generate-docs:

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/machine"
 	"noderotation.io/noderotation/rotation"
 )
 
@@ -79,21 +80,39 @@ func (a *Announcer) isNews(told effects.Announce) bool {
 type Observation struct {
 	// Snapshot that the pass began with, its feasibility and selection concluded.
 	Snapshot rotation.Snapshot
-	// State in which the pass found the pool's rotation.
-	State string
+	// Decision that was carried out.
+	Decision machine.Decision
+	// Writes is the number of requests that changed something.
+	Writes int
+}
+
+// changed tells whether the pass got the rotation anywhere: it wrote something, or its row leaves the state. What only
+// waits or rests is neither logged nor counted.
+func (o *Observation) changed() bool {
+	row := o.Decision.Row
+	return row != nil && (o.Writes > 0 || row.Leaves(o.Decision.State))
+}
+
+// obstacle is the guard that keeps the pool from starting a rotation; empty while one is in flight.
+func obstacle(d machine.Decision) string {
+	if d.State != rotation.StateIdle {
+		return ""
+	}
+	_, c, _ := d.Obstacle()
+	return c.Guard
 }
 
 // mostBegunAtOnce bounds the conditions that one pass begins to tell; the others have their turn in the next passes.
 // The recorder drops what exceeds a thousand queued Events, and a pool may have hundreds of claims with a short lead.
 const mostBegunAtOnce = 50
 
-// Observe ends a completed pass: it sets the pool's gauges, tells the conditions that have begun, and ends those that
-// neither the snapshot nor an effect of the pass has repeated.
+// Observe ends a completed pass: it counts the transition, sets the pool's gauges, tells the conditions that have begun,
+// and ends those that neither the snapshot nor an effect of the pass has repeated.
 //
 // A pool that no policy governs loses its series and its memory, but for what still concerns it: a tie, and a rotation
 // that is yet to be taken back.
 func (a *Announcer) Observe(ctx context.Context, pass Observation) {
-	begun, ended := a.observe(pass.State, &pass.Snapshot)
+	begun, ended := a.observe(&pass)
 	pool := pass.Snapshot.Pool.Name
 	for _, c := range begun {
 		told := c.announce(pool)
@@ -106,9 +125,10 @@ func (a *Announcer) Observe(ctx context.Context, pass Observation) {
 	}
 }
 
-func (a *Announcer) observe(state string, s *rotation.Snapshot) (begun []condition, ended []conditionKey) {
+func (a *Announcer) observe(pass *Observation) (begun []condition, ended []conditionKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	s := &pass.Snapshot
 	pool := s.Pool.Name
 	memory := a.remember(pool)
 
@@ -125,7 +145,14 @@ func (a *Announcer) observe(state string, s *rotation.Snapshot) (begun []conditi
 	ended = memory.endPass()
 	now.drainStuck = memory.stands(conditionKey{reason: effects.ReasonDrainStuck, kind: kindOfPool, name: pool})
 
-	memory.gauges.show(a.metrics, pool, read(state, s, now))
+	a.show(memory, pass, now)
+	return begun, ended
+}
+
+// show brings the series of the pool to what the pass saw, and forgets a pool that is nobody's business any more.
+func (a *Announcer) show(memory *poolMemory, pass *Observation, now tally) {
+	s, state := &pass.Snapshot, pass.Decision.State
+	pool := s.Pool.Name
 	governed := s.Governance.Policy != nil
 	switch {
 	case governed && !memory.counted:
@@ -134,14 +161,28 @@ func (a *Announcer) observe(state string, s *rotation.Snapshot) (begun []conditi
 		a.metrics.end(pool)
 	}
 	memory.counted = governed
+	guard, windowOpen := "", false
+	if governed {
+		guard = obstacle(pass.Decision)
+		var missed bool
+		if windowOpen, missed = memory.window.follow(s); missed {
+			a.metrics.missed.WithLabelValues(pool).Inc()
+		}
+		if pass.changed() {
+			a.metrics.transitions.WithLabelValues(pool, pass.Decision.Row.ID).Inc()
+		}
+	} else {
+		memory.window = windowWatch{}
+	}
+	memory.gauges.show(a.metrics, pool, read(state, s, windowOpen, now))
+	memory.obstacle.show(a.metrics, pool, guard)
 	if !governed && !s.Governance.Conflict && state == rotation.StateIdle {
 		delete(a.pools, pool)
 	}
-	return begun, ended
 }
 
 // Trouble takes the place of Observe where a pass could not decide, or could not write: it is told when it begins, and
-// shows as noderotation_blocked until a pass is observed again.
+// shows as noderotation_stalled until a pass is observed again.
 func (a *Announcer) Trouble(ctx context.Context, pool rotation.Object, reason, message string) {
 	if !a.isNewTrouble(pool.Name, reason) {
 		return
@@ -157,7 +198,8 @@ func (a *Announcer) isNewTrouble(pool, reason string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	memory := a.remember(pool)
-	memory.gauges.set(a.metrics, pool, gaugeBlocked, 1)
+	memory.gauges.set(a.metrics, pool, gaugeStalled, 1)
+	memory.obstacle.show(a.metrics, pool, "")
 	return memory.begin(conditionKey{reason: reason, kind: kindOfPool, name: pool}, false)
 }
 
@@ -170,6 +212,7 @@ func (a *Announcer) Forget(pool string) {
 		return
 	}
 	memory.gauges.show(a.metrics, pool, readings{})
+	memory.obstacle.show(a.metrics, pool, "")
 	a.metrics.end(pool)
 	delete(a.pools, pool)
 }
@@ -233,76 +276,4 @@ func cut(text string, most int) string {
 		end--
 	}
 	return text[:end] + ellipsis
-}
-
-// poolMemory is what the announcer has told of one pool: of its last claim, and of that claim's last attempt, no more.
-type poolMemory struct {
-	claim, attempt string
-	// ofClaim holds what a claim can come to only once, ofAttempt the rest.
-	ofClaim, ofAttempt map[delivery]struct{}
-	// conditions that last, and whether each was repeated since the last completed pass.
-	conditions map[conditionKey]bool
-	gauges     poolGauges
-	// counted is true while the counters and durations of the pool have series.
-	counted bool
-}
-
-// delivery identifies what is told once.
-type delivery struct {
-	reason  string
-	outcome effects.Outcome
-	phase   effects.Phase
-	// message of what is a log line only.
-	message string
-}
-
-// deliver notes what is told; false when it was told before. A claim succeeds or expires once, whatever the attempt is
-// called by then: its name changes when the claim goes, which may be between a pass and its repetition.
-func (m *poolMemory) deliver(told effects.Announce) bool {
-	if told.Claim != m.claim {
-		m.claim, m.ofClaim = told.Claim, map[delivery]struct{}{}
-		m.attempt, m.ofAttempt = "", nil
-	}
-	if told.Attempt != m.attempt || m.ofAttempt == nil {
-		m.attempt, m.ofAttempt = told.Attempt, map[delivery]struct{}{}
-	}
-	key := delivery{reason: told.Reason, outcome: told.Outcome, phase: told.Phase}
-	if told.Reason == "" {
-		key.message = told.Message
-	}
-	known := m.ofAttempt
-	if told.Outcome == effects.Success || told.Outcome == effects.Expired || told.Phase == effects.Drain {
-		known = m.ofClaim
-	}
-	_, delivered := known[key]
-	known[key] = struct{}{}
-	return !delivered
-}
-
-// begin notes a condition; false when it lasts already. One that is not repeated ends with the next completed pass.
-func (m *poolMemory) begin(key conditionKey, repeated bool) bool {
-	if m.conditions == nil {
-		m.conditions = map[conditionKey]bool{}
-	}
-	_, stood := m.conditions[key]
-	m.conditions[key] = repeated
-	return !stood
-}
-
-func (m *poolMemory) stands(key conditionKey) bool {
-	_, stands := m.conditions[key]
-	return stands
-}
-
-// endPass ends the conditions that were not repeated, so that their return is told again.
-func (m *poolMemory) endPass() (ended []conditionKey) {
-	for key, repeated := range m.conditions {
-		if repeated {
-			m.conditions[key] = false
-		} else {
-			delete(m.conditions, key)
-			ended = append(ended, key)
-		}
-	}
-	return ended
 }

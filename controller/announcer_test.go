@@ -57,7 +57,7 @@ func (a *audience) Eventf(regarding, related runtime.Object, severity, reason, a
 
 func newAudience() *audience {
 	a := &audience{registry: prometheus.NewRegistry()}
-	metrics, err := controller.NewMetrics(a.registry)
+	metrics, err := controller.NewMetrics(a.registry, theTable.Table().RowIDs()...)
 	if err != nil {
 		panic(err)
 	}
@@ -98,13 +98,26 @@ func (a *audience) metrics() map[string]float64 {
 // tells delivers what an effect would tell.
 func (a *audience) tells(told effects.Announce) { a.announcer.Announce(context.Background(), told) }
 
-// observes completes a pass that found the pool's rotation in the state of its snapshot.
+// observes completes a pass that wrote nothing.
 func (a *audience) observes(s rotation.Snapshot) {
+	a.announcer.Observe(context.Background(), aPassOver(s))
+}
+
+// aPassOver is a pass over the snapshot, decided by the product's own table, in which so many writes were made.
+func aPassOver(s rotation.Snapshot, writes ...int) controller.Observation {
 	state, err := rotation.State(s)
 	if err != nil {
 		panic(err)
 	}
-	a.announcer.Observe(context.Background(), controller.Observation{Snapshot: s, State: state})
+	decision, err := theTable.Decide(state, s)
+	if err != nil {
+		panic(err)
+	}
+	pass := controller.Observation{Snapshot: s, Decision: decision}
+	for _, n := range writes {
+		pass.Writes += n
+	}
+	return pass
 }
 
 // theDay of these tests is a Friday; the windows of the policy open Saturday 02:00 in Tokyo, 17:00 UTC of that day.
@@ -406,12 +419,12 @@ var _ = Describe("Telling what lasts (§4.2: on the change into the condition, n
 		ctx, pool := context.Background(), rotation.Object{Name: "api", UID: "uid-api"}
 		for range 3 {
 			people.announcer.Trouble(ctx, pool, effects.ReasonAnnotationUnreadable, "the state is unknown")
-			Expect(people.metrics()).To(HaveKeyWithValue("noderotation_blocked{api}", 1.0))
+			Expect(people.metrics()).To(HaveKeyWithValue("noderotation_stalled{api}", 1.0))
 		}
 		Expect(people.heard()).To(Equal([]string{"AnnotationUnreadable NodePool/api"}))
 
 		people.observes(theFleet())
-		Expect(people.metrics()).To(HaveKeyWithValue("noderotation_blocked{api}", 0.0))
+		Expect(people.metrics()).To(HaveKeyWithValue("noderotation_stalled{api}", 0.0))
 		people.announcer.Trouble(ctx, pool, effects.ReasonAnnotationUnreadable, "the state is unknown")
 		Expect(people.heard()).To(Equal([]string{"AnnotationUnreadable NodePool/api"}))
 	})
@@ -445,13 +458,14 @@ func BenchmarkObserve(b *testing.B) {
 		}
 		s = s.Observe()
 		people := newAudience()
+		pass := aPassOver(s)
 		for range 20 {
-			people.observes(s)
+			people.announcer.Observe(b.Context(), pass)
 		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				people.observes(s)
+				people.announcer.Observe(b.Context(), pass)
 			}
 		})
 	}

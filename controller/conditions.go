@@ -121,9 +121,13 @@ func shortLeads(s *rotation.Snapshot) iter.Seq[condition] {
 }
 
 func shortLead(s *rotation.Snapshot, claim *rotation.Claim) string {
-	return fmt.Sprintf("NodeClaim %s lives for %s, but would have to be selected %s before its end to get its %d chances; it is rotated "+
-		"at the earliest one. Lengthen the NodePool's expireAfter, or open windows closer together.",
-		claim.Name, rotation.Spell(*claim.ExpireAfter), rotation.Spell(s.LeadTime(*claim)), s.Feasibility.K)
+	outlook := "it is rotated at the earliest one"
+	if finding, fatal := s.Feasibility.Fatal(); fatal {
+		outlook = "it is not rotated as long as " + finding.Code + " stands"
+	}
+	return fmt.Sprintf("NodeClaim %s lives for %s, but would have to be selected %s before its end to get its %d chances; %s. "+
+		"Lengthen the NodePool's expireAfter, or open windows closer together.",
+		claim.Name, rotation.Spell(*claim.ExpireAfter), rotation.Spell(s.LeadTime(*claim)), s.Feasibility.K, outlook)
 }
 
 func ofPool(s *rotation.Snapshot, reason string, message func() string) condition {

@@ -46,7 +46,7 @@ func (t *tally) count(reason string) {
 
 // read takes the readings of a pool whose rotation is in state. One that no policy governs has none but what still
 // needs a person's eye: the tie that keeps it ungoverned, and a rotation that is yet to be taken back.
-func read(state string, s *rotation.Snapshot, conditions tally) readings {
+func read(state string, s *rotation.Snapshot, windowOpen bool, conditions tally) readings {
 	var r readings
 	inProgress := state != rotation.StateIdle
 	if s.Governance.Policy == nil {
@@ -60,15 +60,21 @@ func read(state string, s *rotation.Snapshot, conditions tally) readings {
 	}
 	r.set(gaugeCandidates, float64(s.Selection.Candidates))
 	r.setTruth(gaugeInProgress, inProgress)
-	r.setTruth(gaugeWindowActive, s.Governance.Windows.Open(s.Now))
+	r.setTruth(gaugeWindowActive, windowOpen)
 	r.set(gaugePolicyConflict, 0)
 	r.set(gaugeFreezeUntil, freezeUntil(s))
 	r.feasibility(&s.Feasibility)
 	r.set(gaugeShortLead, float64(conditions.shortLead))
 	r.setTruth(gaugeDrainStuck, conditions.drainStuck)
 	r.set(gaugeRetryCount, float64(mostRetries(s.Claims)))
+	if deadline, known := nextDeadline(s.Claims); known {
+		r.set(gaugeNextDeadline, float64(deadline.Unix()))
+	}
+	if next, known := s.Governance.Windows.Next(s.Now); known {
+		r.set(gaugeNextWindow, float64(next.Start.Unix()))
+	}
 	r.set(gaugeUnreadable, float64(conditions.unreadable))
-	r.set(gaugeBlocked, 0)
+	r.set(gaugeStalled, 0)
 	return r
 }
 
@@ -111,6 +117,20 @@ func mostRetries(claims []rotation.Claim) int {
 	return most
 }
 
+// nextDeadline is the earliest deadline of a claim that is not on its way out. The second result is false where no such
+// claim has one.
+func nextDeadline(claims []rotation.Claim) (earliest time.Time, known bool) {
+	for i := range claims {
+		if claims[i].Deleting() {
+			continue
+		}
+		if deadline, expires := claims[i].Deadline(); expires && (!known || deadline.Before(earliest)) {
+			earliest, known = deadline, true
+		}
+	}
+	return earliest, known
+}
+
 // poolGauges holds the series of one pool's gauges, looked up once; nil where there is no series.
 type poolGauges [numGauges]prometheus.Gauge
 
@@ -131,4 +151,21 @@ func (p *poolGauges) set(m *Metrics, pool string, g gauge, value float64) {
 		p[g] = m.gauges[g].WithLabelValues(pool)
 	}
 	p[g].Set(value)
+}
+
+// obstacleGauge is the one series that shows which guard keeps a pool from starting.
+type obstacleGauge struct{ guard string }
+
+// show has the series be about guard, and be none where guard is empty.
+func (o *obstacleGauge) show(m *Metrics, pool, guard string) {
+	if o.guard == guard {
+		return
+	}
+	if o.guard != "" {
+		m.blocked.DeleteLabelValues(pool, o.guard)
+	}
+	if guard != "" {
+		m.blocked.WithLabelValues(pool, guard).Set(1)
+	}
+	o.guard = guard
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/rest"
@@ -26,8 +27,11 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-// LeaseName is the name of the lease that the leader holds.
-const LeaseName = "noderotation"
+// The names of the lease that the leader holds, and of that of a controller that only rehearses beside it.
+const (
+	LeaseName          = "noderotation"
+	RehearsalLeaseName = "noderotation-dry-run"
+)
 
 // Options are the installation's choices.
 type Options struct {
@@ -43,6 +47,9 @@ type Options struct {
 	MetricsAddress, ProbeAddress string
 	// Passes is how many NodePools are worked on side by side.
 	Passes int
+	// DryRun logs what would be done, and writes nothing but a lease of its own: no sweep, no Event, no status, and no
+	// series of rotations, which would stand beside those of the controller that does it.
+	DryRun bool
 	// Clock tells the time of every decision.
 	Clock clock.PassiveClock
 	Log   logr.Logger
@@ -58,9 +65,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, manager.Options{
+	options := manager.Options{
 		Scheme:                        scheme,
-		Logger:                        o.Log,
+		Logger:                        quietEnd(ctx, o.Log),
 		Cache:                         CacheOptions(),
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              LeaseName,
@@ -71,7 +78,13 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		RetryPeriod:                   &o.RetryPeriod,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
-	})
+	}
+	if o.DryRun {
+		if options.LeaderElectionResourceLockInterface, err = rehearsalLock(config, &o); err != nil {
+			return err
+		}
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return fmt.Errorf("the manager cannot be set up: %w", err)
 	}
@@ -92,31 +105,55 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := startInformers(ctx, mgr); err != nil {
 		return err
 	}
-	series, err := NewMetrics(metrics.Registry)
-	if err != nil {
-		return err
-	}
-	announcer := NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
-	own := NewOwnWrites()
-	applier := &Applier{Client: mgr.GetClient(), Own: own, Teller: announcer, Clock: o.Clock, Term: o.RenewDeadline}
 	policies := NewPolicies(mgr.GetCache())
-	sweep := &Sweep{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Applier: applier, Clock: o.Clock, Settings: o.Settings}
 	reconciler := &Reconciler{
 		Reader:  &Reader{Cache: mgr.GetCache(), Policies: policies, Settings: o.Settings},
-		Machine: o.Machine, Applier: applier, Own: own, Announcer: announcer,
-		Sweep: sweep, Gate: NewGate(), Clock: o.Clock,
+		Machine: o.Machine, Own: NewOwnWrites(), Gate: NewGate(), Clock: o.Clock,
+	}
+	equip := acts
+	if o.DryRun {
+		equip = rehearses
+	}
+	if err := equip(mgr, reconciler, o); err != nil {
+		return err
 	}
 	if err := reconciler.SetupWithManager(mgr, o.Passes); err != nil {
 		return fmt.Errorf("the rotation controller cannot be set up: %w", err)
 	}
-	status := &RotationPolicyStatusReconciler{Client: mgr.GetClient(), Policies: policies, Clock: o.Clock}
+	return addProbes(mgr)
+}
+
+// acts gives the reconciler the hands to carry decisions out, and has the startup sweep made and the policies' status
+// kept.
+func acts(mgr ctrl.Manager, r *Reconciler, o Options) error {
+	series, err := NewMetrics(metrics.Registry, o.Machine.Table().RowIDs()...)
+	if err != nil {
+		return err
+	}
+	r.Announcer = NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
+	r.Applier = &Applier{Client: mgr.GetClient(), Own: r.Own, Teller: r.Announcer, Clock: o.Clock, Term: o.RenewDeadline}
+	r.Sweep = &Sweep{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Applier: r.Applier, Clock: o.Clock, Settings: o.Settings}
+	r.Board = NewBoard()
+	status := &RotationPolicyStatusReconciler{Client: mgr.GetClient(), Policies: r.Reader.Policies, Board: r.Board, Clock: o.Clock}
 	if err := status.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("the policy status controller cannot be set up: %w", err)
 	}
-	if err := mgr.Add(startupSweep{sweep, reconciler.Gate, o.Log}); err != nil {
+	if err := mgr.Add(startupSweep{r.Sweep, r.Gate, o.Log}); err != nil {
 		return fmt.Errorf("the startup sweep cannot be set up: %w", err)
 	}
-	return addProbes(mgr)
+	return nil
+}
+
+// rehearses gives the reconciler no hands. Its announcer logs what lasts; nobody scrapes its series.
+func rehearses(_ ctrl.Manager, r *Reconciler, _ Options) error {
+	series, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		return err
+	}
+	r.Announcer = NewAnnouncer(unheard{}, series)
+	r.Rehearsal = NewRehearsal()
+	r.Gate.Open()
+	return nil
 }
 
 // startInformers has every kind watched from the start: a pass must not wait for a cache, and the readiness probe

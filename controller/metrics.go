@@ -30,9 +30,11 @@ type Series struct {
 
 // Labels of the series.
 const (
-	labelPool    = "nodepool"
-	labelOutcome = "outcome"
-	labelPhase   = "phase"
+	labelPool       = "nodepool"
+	labelOutcome    = "outcome"
+	labelPhase      = "phase"
+	labelGuard      = "guard"
+	labelTransition = "transition"
 )
 
 // gauge is the index of a gauge in gaugeSeries. Every gauge has the one label nodepool.
@@ -53,8 +55,10 @@ const (
 	gaugeShortLead
 	gaugeDrainStuck
 	gaugeRetryCount
+	gaugeNextDeadline
+	gaugeNextWindow
 	gaugeUnreadable
-	gaugeBlocked
+	gaugeStalled
 
 	numGauges
 )
@@ -74,19 +78,27 @@ var gaugeSeries = [numGauges]struct{ name, help string }{
 	gaugeShortLead:        {"noderotation_short_lead_nodes", "NodeClaims whose life is too short for the chances that they should get."},
 	gaugeDrainStuck:       {"noderotation_drain_stuck", "1 while a drain is overdue, else 0."},
 	gaugeRetryCount:       {"noderotation_retry_count", "The most failed attempts that any NodeClaim of the NodePool has behind it."},
+	gaugeNextDeadline:     {"noderotation_next_deadline_timestamp", "Unix time in seconds of the earliest deadline of a NodeClaim that is not being deleted; absent where none has one."},
+	gaugeNextWindow:       {"noderotation_next_window_timestamp", "Unix time in seconds at which the next window opens that is not open yet; absent where none does."},
 	gaugeUnreadable:       {"noderotation_annotation_unreadable", "Annotations of the NodePool and its NodeClaims that cannot be read."},
-	gaugeBlocked:          {"noderotation_blocked", "1 while nothing can be decided for the NodePool until a person has acted, else 0."},
+	gaugeStalled:          {"noderotation_stalled", "1 while nothing can be done for the NodePool until a person has acted, else 0; an Event says what is wrong."},
 }
 
 // The other series.
 const (
-	nameCompleted = "noderotation_completed_total"
-	nameFallback  = "noderotation_forceful_fallback_total"
-	nameDuration  = "noderotation_duration_seconds"
+	nameBlocked     = "noderotation_blocked"
+	nameCompleted   = "noderotation_completed_total"
+	nameFallback    = "noderotation_forceful_fallback_total"
+	nameMissed      = "noderotation_windows_missed_total"
+	nameTransitions = "noderotation_transitions_total"
+	nameDuration    = "noderotation_duration_seconds"
 
-	helpCompleted = "Rotations that have ended, by outcome: success, failure or expired."
-	helpFallback  = "Rotations that began without a surge, since the deadline was too near for one."
-	helpDuration  = "Duration of a rotation's phases: surge_wait, from its start until the replacement stands, and drain."
+	helpBlocked     = "1 for the guard that keeps the NodePool from starting a rotation, the same that the status names; no series while one is in flight."
+	helpCompleted   = "Rotations that have ended, by outcome: success, failure or expired."
+	helpFallback    = "Rotations that began without a surge, since the deadline was too near for one."
+	helpMissed      = "Windows that closed with candidates left. A window over whose end the leader changed is not counted; none is counted twice."
+	helpTransitions = "Rows of the table that fired and changed something, by id. A pass that was cut short between two writes is not counted; the row that finishes it is."
+	helpDuration    = "Duration of a rotation's phases: surge_wait, from its start until the replacement stands, and drain."
 )
 
 // durationBuckets reach from seconds, where spare capacity takes the placeholder, to a day, the longest grace period
@@ -106,8 +118,11 @@ func AllSeries() []Series {
 		all = append(all, Series{g.name, GaugeSeries, []string{labelPool}, g.help})
 	}
 	return append(all,
+		Series{nameBlocked, GaugeSeries, []string{labelPool, labelGuard}, helpBlocked},
 		Series{nameCompleted, CounterSeries, []string{labelPool, labelOutcome}, helpCompleted},
 		Series{nameFallback, CounterSeries, []string{labelPool}, helpFallback},
+		Series{nameMissed, CounterSeries, []string{labelPool}, helpMissed},
+		Series{nameTransitions, CounterSeries, []string{labelPool, labelTransition}, helpTransitions},
 		Series{nameDuration, HistogramSeries, []string{labelPool, labelPhase}, helpDuration},
 	)
 }
@@ -121,34 +136,50 @@ func MetricNames() []string {
 	return names
 }
 
-// Metrics holds the product's series (§4.2). Every series belongs to a NodePool and goes with it.
+// Metrics holds the product's series (§4.2). Every series belongs to a NodePool and goes with it. Labels have values of
+// the table, of this package, or a NodePool's name: their number is bounded by the pools, whatever their claims are
+// called.
 type Metrics struct {
-	gauges    [numGauges]*prometheus.GaugeVec
-	completed *prometheus.CounterVec
-	fallback  *prometheus.CounterVec
-	duration  *prometheus.HistogramVec
+	gauges      [numGauges]*prometheus.GaugeVec
+	blocked     *prometheus.GaugeVec
+	completed   *prometheus.CounterVec
+	fallback    *prometheus.CounterVec
+	missed      *prometheus.CounterVec
+	transitions *prometheus.CounterVec
+	duration    *prometheus.HistogramVec
+	// rows are the ids of the table's rows.
+	rows []string
 }
 
-// NewMetrics makes the series and registers them. The error names the series that reg refused.
-func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+// NewMetrics makes the series and registers them. Where the ids of the table's rows are given, their counters stand at
+// zero from the start. The error names the series that reg refused.
+func NewMetrics(reg prometheus.Registerer, rows ...string) (*Metrics, error) {
 	m := &Metrics{
-		completed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: nameCompleted, Help: helpCompleted}, []string{labelPool, labelOutcome}),
-		fallback:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: nameFallback, Help: helpFallback}, []string{labelPool}),
+		blocked:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: nameBlocked, Help: helpBlocked}, []string{labelPool, labelGuard}),
+		completed:   counter(nameCompleted, helpCompleted, labelPool, labelOutcome),
+		fallback:    counter(nameFallback, helpFallback, labelPool),
+		missed:      counter(nameMissed, helpMissed, labelPool),
+		transitions: counter(nameTransitions, helpTransitions, labelPool, labelTransition),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: nameDuration, Help: helpDuration, Buckets: durationBuckets()},
 			[]string{labelPool, labelPhase}),
+		rows: rows,
 	}
-	collectors := make([]prometheus.Collector, 0, numGauges+3)
+	collectors := make([]prometheus.Collector, 0, numGauges+6)
 	for i, g := range &gaugeSeries {
 		m.gauges[i] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: g.name, Help: g.help}, []string{labelPool})
 		collectors = append(collectors, m.gauges[i])
 	}
 	names := MetricNames()
-	for i, collector := range append(collectors, m.completed, m.fallback, m.duration) {
+	for i, collector := range append(collectors, m.blocked, m.completed, m.fallback, m.missed, m.transitions, m.duration) {
 		if err := reg.Register(collector); err != nil {
 			return nil, fmt.Errorf("metric %s cannot be registered: %w", names[i], err)
 		}
 	}
 	return m, nil
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 // begin has the counters and durations of a pool stand at zero: an alert on increase() misses the first count of a
@@ -158,6 +189,10 @@ func (m *Metrics) begin(pool string) {
 		m.completed.WithLabelValues(pool, string(outcome))
 	}
 	m.fallback.WithLabelValues(pool)
+	m.missed.WithLabelValues(pool)
+	for _, row := range m.rows {
+		m.transitions.WithLabelValues(pool, row)
+	}
 	for _, phase := range []effects.Phase{effects.SurgeWait, effects.Drain} {
 		m.duration.WithLabelValues(pool, string(phase))
 	}
@@ -168,6 +203,8 @@ func (m *Metrics) end(pool string) {
 	of := prometheus.Labels{labelPool: pool}
 	m.completed.DeletePartialMatch(of)
 	m.fallback.DeletePartialMatch(of)
+	m.missed.DeletePartialMatch(of)
+	m.transitions.DeletePartialMatch(of)
 	m.duration.DeletePartialMatch(of)
 }
 

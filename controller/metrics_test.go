@@ -37,10 +37,12 @@ var _ = Describe("The metrics (§4.2)", func() {
 		for _, gauge := range []string{
 			"candidates", "in_progress", "window_active", "policy_conflict", "freeze_until_timestamp", "age_threshold_seconds",
 			"rotation_chances", "throughput_capacity", "t_rot_estimate_seconds", "t_rot_bound_seconds", "window_period_seconds",
-			"short_lead_nodes", "drain_stuck", "retry_count",
+			"short_lead_nodes", "drain_stuck", "retry_count", "next_deadline_timestamp", "next_window_timestamp",
 		} {
 			Expect(labels).To(HaveKeyWithValue("noderotation_"+gauge, []string{"nodepool"}))
 		}
+		Expect(labels).To(HaveKeyWithValue("noderotation_blocked", []string{"nodepool", "guard"}))
+		Expect(labels).To(HaveKeyWithValue("noderotation_transitions_total", []string{"nodepool", "transition"}))
 		Expect(labels).To(HaveKeyWithValue("noderotation_completed_total", []string{"nodepool", "outcome"}))
 		Expect(labels).To(HaveKeyWithValue("noderotation_forceful_fallback_total", []string{"nodepool"}))
 		Expect(labels).To(HaveKeyWithValue("noderotation_duration_seconds", []string{"nodepool", "phase"}))
@@ -77,9 +79,13 @@ var _ = Describe("The gauges of a pool (§4.2)", func() {
 			"noderotation_drain_stuck":            0,
 			"noderotation_retry_count":            0,
 			"noderotation_annotation_unreadable":  0,
-			"noderotation_blocked":                0,
+			"noderotation_stalled":                0,
+			// Saturday 02:00 in Tokyo, and thirteen days of a claim's fourteen.
+			"noderotation_next_window_timestamp":   float64(openSaturday.Add(-time.Hour).Unix()),
+			"noderotation_next_deadline_timestamp": float64(theDay.Add(13 * 24 * time.Hour).Unix()),
 
 			"noderotation_forceful_fallback_total": 0,
+			"noderotation_windows_missed_total":    0,
 		}))
 	})
 
@@ -145,7 +151,7 @@ var _ = Describe("The end of a pool's series (§4.2)", func() {
 		GinkgoHelper()
 		Expect(people.metrics()).To(HaveKey("noderotation_candidates{batch}"))
 		for series := range people.metrics() {
-			Expect(series).To(ContainSubstring("{batch"))
+			Expect(series).To(MatchRegexp(`[{,]batch[,}]`))
 		}
 	}
 
@@ -186,7 +192,7 @@ var _ = Describe("The end of a pool's series (§4.2)", func() {
 		people.heard()
 		people.announcer.Trouble(GinkgoT().Context(), rotation.Object{Name: "lost"}, "SomeTrouble", "it is bad")
 		people.announcer.Forget("lost")
-		Expect(people.metrics()).NotTo(HaveKey("noderotation_blocked{lost}"))
+		Expect(people.metrics()).NotTo(HaveKey("noderotation_stalled{lost}"))
 		people.announcer.Trouble(GinkgoT().Context(), rotation.Object{Name: "lost"}, "SomeTrouble", "it is bad")
 		Expect(people.heard()).To(HaveLen(2))
 	})

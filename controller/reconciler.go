@@ -37,9 +37,13 @@ type Reconciler struct {
 	Applier   *Applier
 	Own       *OwnWrites
 	Announcer *Announcer
-	Sweep     *Sweep
-	Gate      *Gate
-	Clock     clock.PassiveClock
+	// Board, where set, shows what each pass found.
+	Board *Board
+	Sweep *Sweep
+	Gate  *Gate
+	Clock clock.PassiveClock
+	// Rehearsal, where set, takes the place of Applier and Sweep: what they would do is shown, and nothing is done.
+	Rehearsal *Rehearsal
 	// Witness, where set, is shown every pass that was made, and the error that ended it.
 	Witness func(Pass, error)
 }
@@ -88,9 +92,7 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 	np := &karpenterv1.NodePool{}
 	switch err := r.Reader.Cache.Get(ctx, client.ObjectKey{Name: name}, np); {
 	case apierrors.IsNotFound(err):
-		r.Announcer.Forget(name)
-		r.Reader.translations.forget(name)
-		return Pass{}, r.Sweep.Abandoned(ctx, name)
+		return Pass{}, r.gone(ctx, name)
 	case err != nil:
 		return Pass{}, fmt.Errorf("NodePool %s cannot be read: %w", name, err)
 	}
@@ -101,12 +103,24 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 	return r.decide(ctx, s)
 }
 
+// gone forgets a NodePool that no longer exists, and removes what its rotation has left.
+func (r *Reconciler) gone(ctx context.Context, pool string) error {
+	r.Announcer.Forget(pool)
+	r.Board.Remove(pool)
+	r.Reader.translations.forget(pool)
+	if r.Rehearsal != nil {
+		r.Rehearsal.forget(pool)
+		return nil
+	}
+	return r.Sweep.Abandoned(ctx, pool)
+}
+
 // decide has the table decide on the snapshot and carries the fired row's actions out.
 func (r *Reconciler) decide(ctx context.Context, s rotation.Snapshot) (Pass, error) {
 	state, err := rotation.State(s)
 	var unknown *rotation.UnknownValueError
 	if errors.As(err, &unknown) {
-		r.Announcer.Trouble(ctx, s.Pool.Object, effects.ReasonAnnotationUnreadable, unknown.Error())
+		r.trouble(ctx, &s, "", effects.ReasonAnnotationUnreadable, unknown)
 		return Pass{Snapshot: s, Wake: holdStill}, nil
 	}
 	if err != nil {
@@ -119,34 +133,55 @@ func (r *Reconciler) decide(ctx context.Context, s rotation.Snapshot) (Pass, err
 	pass := Pass{Snapshot: s, Decision: decision, Wake: decision.Wake(s.Now)}
 	plan, err := r.Machine.Plan(decision, s)
 	if err != nil {
-		r.Announcer.Trouble(ctx, s.Pool.Object, effects.ReasonPlaceholderInvalid, err.Error())
+		r.trouble(ctx, &s, state, effects.ReasonPlaceholderInvalid, err)
 		return pass, nil //nolint:nilerr // a person is told; readyTimeout and every other row go on
+	}
+	if r.Rehearsal != nil {
+		r.Rehearsal.show(ctx, &s, decision, plan.Actions())
+		return pass, nil
 	}
 	err = r.Machine.Fire(ctx, decision, func(ctx context.Context) error {
 		pass.Writes, err = r.Applier.Apply(ctx, s.Pool.Name, plan.Actions())
 		return err
 	})
 	if err != nil {
-		return pass, r.refused(ctx, s, err)
+		return pass, r.refused(ctx, &s, state, err)
 	}
-	logFired(ctx, s, decision, pass.Writes)
-	r.Announcer.Observe(ctx, Observation{Snapshot: s, State: state})
+	r.shown(ctx, Observation{Snapshot: s, Decision: decision, Writes: pass.Writes})
 	return pass, nil
 }
 
+// shown tells of a completed pass. One that changed something is followed by the next at once, woken by its own writes:
+// what came of it is posted then, so that a status is not written twice.
+func (r *Reconciler) shown(ctx context.Context, pass Observation) {
+	if pass.changed() {
+		logFired(ctx, &pass)
+	} else if r.Board != nil {
+		found := noticeOf(&pass.Snapshot, pass.Decision)
+		r.Board.Post(found.policy, found.entry)
+	}
+	r.Announcer.Observe(ctx, pass)
+}
+
 // refused tells a person about a write that the API server will refuse again: nothing else would.
-func (r *Reconciler) refused(ctx context.Context, s rotation.Snapshot, err error) error {
+func (r *Reconciler) refused(ctx context.Context, s *rotation.Snapshot, state string, err error) error {
 	if !overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) {
-		r.Announcer.Trouble(ctx, s.Pool.Object, effects.ReasonWriteRefused, err.Error())
+		r.trouble(ctx, s, state, effects.ReasonWriteRefused, err)
 	}
 	return err
 }
 
+// trouble tells a person of what only a person can mend.
+func (r *Reconciler) trouble(ctx context.Context, s *rotation.Snapshot, state, reason string, err error) {
+	r.Announcer.Trouble(ctx, s.Pool.Object, reason, err.Error())
+	found := troubleOf(s, state, err.Error())
+	r.Board.Post(found.policy, found.entry)
+}
+
 // logFired writes one line for a transition that changed something: the row, its subject, and the facts that decided it.
-func logFired(ctx context.Context, s rotation.Snapshot, d machine.Decision, writes int) {
-	if writes == 0 {
-		return
-	}
+// A row without conditions fires because of what keeps the others from firing.
+func logFired(ctx context.Context, pass *Observation) {
+	s, d := &pass.Snapshot, pass.Decision
 	facts := []string{}
 	for _, row := range d.Rows {
 		if row.Row != d.Row {
@@ -156,6 +191,9 @@ func logFired(ctx context.Context, s rotation.Snapshot, d machine.Decision, writ
 			facts = append(facts, c.Verdict.Reason)
 		}
 	}
+	if _, c, kept := d.Obstacle(); kept && len(facts) == 0 {
+		facts = append(facts, c.Verdict.Reason)
+	}
 	log.FromContext(ctx).Info("transition", "row", d.Row.ID, "from", d.State, "to", d.Row.To, "event", d.Row.Event,
-		"pool", s.Pool.Name, "claim", s.SubjectName(), "writes", writes, "because", facts)
+		"pool", s.Pool.Name, "claim", s.SubjectName(), "writes", pass.Writes, "because", facts)
 }

@@ -24,7 +24,7 @@ var _ = Describe("One undisturbed rotation, pass by pass (§5.2)", func() {
 
 		By("starting in the window: the anchor first, then protection and the placeholder")
 		passWrites(
-			"pool: active-rotation=old",
+			"pool: active-rotation=old anchored-on",
 			"claim old: started-at state=pending",
 			"node old: cordon cordoned do-not-disrupt do-not-disrupt-owned surge-for",
 			"create the placeholder")
@@ -56,7 +56,7 @@ var _ = Describe("One undisturbed rotation, pass by pass (§5.2)", func() {
 		w.clock.Step(30 * time.Second)
 		passWrites(
 			"node spare: -do-not-disrupt -do-not-disrupt-owned -surge-for",
-			"pool: -active-rotation -active-rotation-state -draining-at -surge-wait last-rotation-at")
+			"pool: -active-rotation -active-rotation-state -anchored-on -draining-at -surge-wait last-rotation-at")
 		Expect(w.leader.people.heard()).To(ConsistOf("RotationCompleted NodePool/api"))
 
 		By("resting")

@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,6 +31,7 @@ import (
 type statusCluster struct {
 	client     client.Client
 	clock      *clocktesting.FakePassiveClock
+	board      *controller.Board
 	reconciler *controller.RotationPolicyStatusReconciler
 	// writes counts the status updates; refusal is the answer to them, nil for success.
 	writes  int
@@ -40,7 +42,7 @@ func clusterWith(objects ...client.Object) *statusCluster {
 	GinkgoHelper()
 	scheme, err := controller.NewScheme()
 	Expect(err).NotTo(HaveOccurred())
-	c := &statusCluster{clock: clocktesting.NewFakePassiveClock(theDay)}
+	c := &statusCluster{clock: clocktesting.NewFakePassiveClock(theDay), board: controller.NewBoard()}
 	c.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.RotationPolicy{}).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -52,7 +54,7 @@ func clusterWith(objects ...client.Object) *statusCluster {
 				return inner.SubResource(subresource).Update(ctx, object, options...)
 			},
 		}).Build()
-	c.reconciler = &controller.RotationPolicyStatusReconciler{Client: c.client, Policies: controller.NewPolicies(c.client), Clock: c.clock}
+	c.reconciler = &controller.RotationPolicyStatusReconciler{Client: c.client, Policies: controller.NewPolicies(c.client), Board: c.board, Clock: c.clock}
 	return c
 }
 
@@ -209,5 +211,81 @@ var _ = Describe("The status of a RotationPolicy (§5.4)", func() {
 		c := clusterWith()
 		Expect(c.reconcile("api")).To(Equal(ctrl.Result{}))
 		Expect(c.writes).To(BeZero())
+	})
+})
+
+var _ = Describe("The pools in the status of a RotationPolicy (§5.4)", func() {
+	entry := func(pool, phase string) v1alpha1.NodePoolStatus {
+		return v1alpha1.NodePoolStatus{Name: pool, Phase: phase, Candidates: 3, BlockedBy: "in_window", Message: "the window opens on Saturday"}
+	}
+
+	It("are those that the policy governs, by name, as the passes found them", func() {
+		c := clusterWith(storedPolicy("api", "api"), storedPolicy("rest", ""),
+			storedPool("api-b", "api", false), storedPool("api-a", "api", false), storedPool("web", "web", false))
+		for _, pool := range []string{"api-b", "web", "api-a"} {
+			c.board.Post("any", entry(pool, "idle"))
+		}
+		Expect(c.status("api")).To(SatisfyAll(
+			HaveField("NodePools", Equal([]v1alpha1.NodePoolStatus{entry("api-a", "idle"), entry("api-b", "idle")})),
+			HaveField("OmittedNodePools", BeZero()),
+			HaveField("NextWindow.Time", BeTemporally("==", openSaturday.Add(-time.Hour)))))
+		Expect(c.status("rest").NodePools).To(ConsistOf(entry("web", "idle")))
+	})
+
+	It("are at most a hundred, and the others are counted", func() {
+		objects := []client.Object{storedPolicy("api", "api")}
+		for i := range 120 {
+			name := fmt.Sprintf("api-%03d", i)
+			objects = append(objects, storedPool(name, "api", false))
+		}
+		c := clusterWith(objects...)
+		for i := range 120 {
+			c.board.Post("api", entry(fmt.Sprintf("api-%03d", i), "idle"))
+		}
+		status := c.status("api")
+		Expect(status.NodePools).To(HaveLen(100))
+		Expect(status.NodePools[99].Name).To(Equal("api-099"))
+		Expect(status).To(SatisfyAll(HaveField("OmittedNodePools", int32(20)), HaveField("MatchedNodePools", int32(120))))
+	})
+
+	It("stay as a new leader finds them until its own passes know better", func() {
+		policy := storedPolicy("api", "api")
+		policy.Status.NodePools = []v1alpha1.NodePoolStatus{entry("api-a", "draining"), entry("api-gone", "idle")}
+		c := clusterWith(policy, storedPool("api-a", "api", false))
+		Expect(c.status("api").NodePools).To(ConsistOf(entry("api-a", "draining")))
+		c.clock.SetTime(theDay.Add(time.Minute))
+		c.board.Post("api", entry("api-a", "idle"))
+		Expect(c.status("api").NodePools).To(ConsistOf(entry("api-a", "idle")))
+	})
+
+	It("do not have the status written more than once in five seconds, and nothing of them is lost", func() {
+		c := clusterWith(storedPolicy("api", "api"), storedPool("api-a", "api", false))
+		c.status("api")
+		c.board.Post("api", entry("api-a", "idle"))
+		Expect(c.reconcile("api").RequeueAfter).To(Equal(5 * time.Second))
+		c.clock.SetTime(theDay.Add(3 * time.Second))
+		c.board.Post("api", entry("api-a", "pending"))
+		Expect(c.reconcile("api").RequeueAfter).To(Equal(2 * time.Second))
+		Expect(c.writes).To(Equal(1))
+
+		c.clock.SetTime(theDay.Add(5 * time.Second))
+		Expect(c.status("api").NodePools).To(ConsistOf(entry("api-a", "pending")))
+		Expect(c.writes).To(Equal(2))
+	})
+
+	It("do not hold up what the policy itself is said to be", func() {
+		c := clusterWith(storedPolicy("api", "api"), storedPool("api-a", "api", false))
+		c.status("api")
+		c.edit("api", withoutChances)
+		Expect(ready(c.status("api")).Reason).To(Equal("Invalid"))
+	})
+
+	It("have the status looked at anew when the window opens that it calls the next", func() {
+		c := clusterWith(storedPolicy("api", "api"))
+		opening := openSaturday.Add(-time.Hour)
+		c.clock.SetTime(opening.Add(-10 * time.Minute))
+		Expect(c.reconcile("api").RequeueAfter).To(Equal(10 * time.Minute))
+		c.clock.SetTime(opening)
+		Expect(c.status("api").NextWindow.Time).To(BeTemporally("==", opening.Add(4*day)))
 	})
 })

@@ -135,7 +135,7 @@ var _ = Describe("The startup sweep (§5.3)", func() {
 		Consistently(done, 50*time.Millisecond).ShouldNot(Receive())
 		w.leader.reconciler.Gate.Open()
 		Eventually(done, time.Minute).Should(Receive())
-		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old"))
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old anchored-on"))
 	})
 
 	It("lets a pass go when the process ends before the sweep is done", func() {

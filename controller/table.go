@@ -30,5 +30,10 @@ func LoadTable(name string, data []byte) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return machine.Compile(table, registry, append(machine.GenericLaws(machine.Options{Bound: RequeueBound}), laws.All()...))
+	return machine.Compile(table, registry, Laws())
+}
+
+// Laws are all that a table must obey: those of any table, and those of a rotation's.
+func Laws() []machine.Law {
+	return append(machine.GenericLaws(machine.Options{Bound: RequeueBound}), laws.All()...)
 }

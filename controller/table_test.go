@@ -37,14 +37,14 @@ var _ = Describe("Loading a table (architecture.md, the laws a table must obey)"
 			HaveField("Law", law), HaveField("Row", row), HaveField("Line", line))))
 		Expect(err.Error()).To(SatisfyAll(ContainSubstring("mine.yaml"), ContainSubstring(law), ContainSubstring(row)))
 	},
-		Entry("the delete before the mirror", "mirror, mark_draining, delete, delete_placeholder,\n       announce_surge_wait", "mark_draining, delete, mirror, delete_placeholder,\n       announce_surge_wait",
-			"mirror-before-delete", "drain", "do: [freeze, cordon, record_surge_claim, freeze_host"),
+		Entry("the delete before the mirror", "mirror, mark_draining, delete,\n       delete_placeholder, announce_surge_wait", "mark_draining, delete, mirror,\n       delete_placeholder, announce_surge_wait",
+			"mirror-before-delete", "drain", "do: [renew_anchor, freeze, cordon, record_surge_claim, freeze_host"),
 		Entry("a drain without its surge", "when: [surge_ready, surge_settled]", "when: [in_window]", "surge-first", "drain", "when: [in_window]"),
 		Entry("a pass that sleeps too long", "requeue: 1m\n  about: Nothing may start now", "requeue: 2m\n  about: Nothing may start now",
 			"requeue", "rest", "requeue: 2m"))
 
 	It("says everything that is wrong at once", func() {
-		text := strings.NewReplacer("when: [surge_ready, surge_settled]", "when: [surge_redy]", "do: [record_failure, clear_anchor]", "do: [record_failure, clear_ancor]").
+		text := strings.NewReplacer("when: [surge_ready, surge_settled]", "when: [surge_redy]", "mark_released, record_failure, clear_anchor]", "mark_released, record_failure, clear_ancor]").
 			Replace(string(noderotation.Transitions))
 		_, err := controller.LoadTable("mine.yaml", []byte(text))
 		Expect(err).To(MatchError(SatisfyAll(ContainSubstring("surge_redy"), ContainSubstring("clear_ancor"))))

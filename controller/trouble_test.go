@@ -38,7 +38,7 @@ var _ = Describe("A pool that leaves governance in mid-rotation (§5.4)", func()
 		w.pass("api")
 		shown := w.shown()
 		Expect(shown).To(SatisfyAll(
-			HaveKeyWithValue("NodePool api", ""), HaveKeyWithValue("NodeClaim old", ""), HaveKeyWithValue("Node old", ""),
+			HaveKeyWithValue("NodePool api", ""), HaveKeyWithValue("NodeClaim old", "released-at"), HaveKeyWithValue("Node old", ""),
 			HaveKeyWithValue("Node spare", "do-not-disrupt cordoned-off"), Not(HaveKey("Pod surge-for-old"))))
 		heard := w.leader.people.heard()
 		Expect(heard).To(ContainElement("GovernanceLost NodePool/api"))
@@ -62,7 +62,7 @@ var _ = Describe("A pool that leaves governance in mid-rotation (§5.4)", func()
 		w.pass("api")
 		w.aPolicy("weekly")
 		w.pass("api")
-		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old"))
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old anchored-on"))
 	})
 
 	It("lets a drain that has begun go on, and starts no other beside it", func() {
@@ -80,7 +80,7 @@ var _ = Describe("A pool that leaves governance in mid-rotation (§5.4)", func()
 		Expect(w.shown()["NodePool api"]).To(BeEmpty(), "the deleted claim still drains")
 		w.theClaimFinalizes("old")
 		w.pass("api")
-		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=older"))
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=older anchored-on"))
 	})
 })
 
@@ -97,7 +97,7 @@ var _ = Describe("A NodePool deleted while anchored (§3.8)", func() {
 		Expect(w.pass("api").RequeueAfter).To(BeZero())
 		Expect(w.shown()).To(SatisfyAll(
 			HaveKeyWithValue("Node old", ""), Not(HaveKey("Pod surge-for-old")), HaveKey("Pod surge-for-web-old"),
-			HaveKeyWithValue("NodePool web", "active-rotation=web-old"),
+			HaveKeyWithValue("NodePool web", "active-rotation=web-old anchored-on"),
 			HaveKeyWithValue("Node web-old", "cordoned do-not-disrupt do-not-disrupt-owned surge-for cordoned-off")))
 		Expect(w.leader.people.metrics()).NotTo(HaveKey("noderotation_in_progress{api}"))
 	})
@@ -141,17 +141,17 @@ var _ = Describe("Values outside the contract (architecture.md, unreadable and a
 		}
 		Expect(w.server.writes).To(BeEmpty())
 		Expect(w.leader.people.heard()).To(Equal([]string{"AnnotationUnreadable NodePool/api"}))
-		Expect(w.leader.people.metrics()).To(HaveKeyWithValue("noderotation_blocked{api}", 1.0))
+		Expect(w.leader.people.metrics()).To(HaveKeyWithValue("noderotation_stalled{api}", 1.0))
 
 		w.pass("web")
-		Expect(w.shown()["NodePool web"]).To(Equal("active-rotation=web-old"))
+		Expect(w.shown()["NodePool web"]).To(Equal("active-rotation=web-old anchored-on"))
 
 		By("going on once a person has mended it")
 		mend()
 		w.thePlaceholderRunsOn("spare", "old")
 		w.pass("api")
 		Expect(w.claim("old").DeletionTimestamp).NotTo(BeNil())
-		Expect(w.leader.people.metrics()).To(HaveKeyWithValue("noderotation_blocked{api}", 0.0))
+		Expect(w.leader.people.metrics()).To(HaveKeyWithValue("noderotation_stalled{api}", 0.0))
 	},
 		Entry("a state of the claim",
 			func() { w.theClaimSays("old", rotation.KeyState, "paused") },
@@ -178,7 +178,7 @@ var _ = Describe("Values outside the contract (architecture.md, unreadable and a
 		}
 		w.theClaimSays("old", key, value)
 		w.pass("api")
-		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=next"))
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=next anchored-on"))
 		Expect(w.leader.people.heard()).To(ContainElement("AnnotationUnreadable NodeClaim/old"))
 	},
 		Entry("state", rotation.KeyState, "paused", nil),
@@ -214,7 +214,7 @@ var _ = Describe("A fleet with something missing", func() {
 		w := aFleet()
 		w.aNode("launching", "api", 12*day, func(nc *karpenterv1.NodeClaim) { nc.Status.NodeName = "" })
 		w.pass("api")
-		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old"))
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old anchored-on"))
 	})
 
 	It("holds a rotation whose node's labels are gone until it times out, and takes everything back", func() {

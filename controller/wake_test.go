@@ -144,7 +144,7 @@ var _ = Describe("The other ways that a rotation can go", func() {
 		w.aNode("old", "api", 14*day-time.Hour)
 		w.pass("api")
 		Expect(w.server.wrote()).To(Equal([]string{
-			"pool: active-rotation-state=draining active-rotation=old draining-at rotation-mode=forceful-fallback",
+			"pool: active-rotation-state=draining active-rotation=old anchored-on draining-at rotation-mode=forceful-fallback",
 			"claim old: state=draining",
 			"delete claim old",
 		}))
@@ -171,7 +171,7 @@ var _ = Describe("The other ways that a rotation can go", func() {
 			"delete the placeholder",
 			"node old: -cordoned -do-not-disrupt -do-not-disrupt-owned -surge-for uncordon",
 			"claim old: -started-at -surge-claim failed-at retry-count=1 state=failed",
-			"pool: -active-rotation last-failure-at",
+			"pool: -active-rotation -anchored-on last-failure-at",
 		}))
 		Expect(w.claim("spare").DeletionTimestamp).To(BeNil())
 	})

@@ -84,7 +84,7 @@ func (w *world) aProcess(cache client.Reader) *process {
 	applier := &controller.Applier{Client: w.server.clientOf(p.ctx), Own: own, Teller: p.people.announcer, Clock: w.clock, Term: 10 * time.Second}
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: cache, Policies: controller.NewPolicies(cache), Settings: settings},
-		Machine: theTable, Applier: applier, Own: own, Announcer: p.people.announcer,
+		Machine: theTable, Applier: applier, Own: own, Announcer: p.people.announcer, Board: controller.NewBoard(),
 		Sweep: &controller.Sweep{Cache: cache, Live: applier.Client, Applier: applier, Clock: w.clock, Settings: settings},
 		Gate:  controller.NewGate(), Clock: w.clock,
 	}

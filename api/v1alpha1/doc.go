@@ -7,7 +7,8 @@
 // The generated CRD in charts/noderotation/crds enforces at admission what
 // the markers in this package declare. What only the controller can know, such
 // as whether a time zone exists, is judged at reconcile time and shown in the
-// policy's Ready condition.
+// policy's Ready condition. Its marks of a Helm release let the chart take over
+// what Helm, or kubectl, created from that folder.
 //
 // Runtime state never enters this package: it lives in annotations (§5.3), and
 // a policy's status only observes it. Nor does a client, a clock or

@@ -16,14 +16,19 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=rotpol
+// +kubebuilder:metadata:labels="app.kubernetes.io/managed-by=Helm"
+// +kubebuilder:metadata:annotations="meta.helm.sh/release-name=noderotation"
+// +kubebuilder:metadata:annotations="meta.helm.sh/release-namespace=noderotation-system"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status",description="Whether the policy is valid and uncontested."
 // +kubebuilder:printcolumn:name="Reason",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].reason",description="Accepted, Invalid or Conflict."
 // +kubebuilder:printcolumn:name="Pools",type="integer",JSONPath=".status.matchedNodePools",description="NodePools that this policy governs."
 // +kubebuilder:printcolumn:name="Rotating",type="integer",JSONPath=".status.rotatingNodePools",description="Governed NodePools with a rotation in flight."
+// +kubebuilder:printcolumn:name="K",type="integer",JSONPath=".spec.minRotationChances",priority=1,description="Rotation chances that each node must get."
 // +kubebuilder:printcolumn:name="Threshold",type="string",JSONPath=".spec.ageThreshold",priority=1,description="The age at which a node is due; auto derives it."
-// +kubebuilder:printcolumn:name="Chances",type="integer",JSONPath=".spec.minRotationChances",priority=1,description="Rotation chances that each node must get."
 // +kubebuilder:printcolumn:name="Fallback",type="boolean",JSONPath=".spec.surge.forcefulFallback.enabled",priority=1,description="Whether the surge-less fallback is allowed."
+// +kubebuilder:printcolumn:name="Next-Window",type="string",JSONPath=".status.nextWindow",priority=1,description="When the next window opens that is not open yet."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1,description="Why the policy is in force, or why not."
 type RotationPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -342,10 +347,76 @@ type RotationPolicyStatus struct {
 	// +optional
 	RotatingNodePools int32 `json:"rotatingNodePools"`
 
+	// NextWindow is when the next window opens that is not open yet; absent
+	// where none does.
+	//
+	// +optional
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+
+	// NodePools says how each NodePool that this policy governs stands, the
+	// first hundred by name.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	NodePools []NodePoolStatus `json:"nodePools,omitempty"`
+
+	// OmittedNodePools is the number of governed NodePools that nodePools has no
+	// room for.
+	//
+	// +optional
+	OmittedNodePools int32 `json:"omittedNodePools,omitempty"`
+
 	// Conditions holds the Ready condition.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// NodePoolStatus is how one NodePool stood when the controller last looked at
+// it. It is written anew when that has changed, and not as time goes by.
+type NodePoolStatus struct {
+	// Name of the NodePool.
+	//
+	// +required
+	Name string `json:"name"`
+
+	// Phase is the state of its rotation, in the table's word; idle when none is
+	// in flight, absent where it cannot be told.
+	//
+	// +optional
+	Phase string `json:"phase,omitempty"`
+
+	// Candidates is the number of its NodeClaims that are eligible for rotation.
+	//
+	// +optional
+	Candidates int32 `json:"candidates"`
+
+	// BlockedBy is the guard that keeps it from starting a rotation; absent
+	// while one is in flight.
+	//
+	// +optional
+	BlockedBy string `json:"blockedBy,omitempty"`
+
+	// Message says in words what keeps it from starting, or what the rotation in
+	// flight waits for.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+
+	// NextWindow is when the next window opens that is not open yet; absent
+	// where none does.
+	//
+	// +optional
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+
+	// NextDeadline is the earliest time at which Karpenter expires one of its
+	// NodeClaims; absent where it expires none.
+	//
+	// +optional
+	NextDeadline *metav1.Time `json:"nextDeadline,omitempty"`
 }

@@ -28,6 +28,7 @@ type contract struct {
 	PlaceholderName   string
 	PlaceholderLabels map[string]string
 	Lease             string
+	RehearsalLease    string
 	Series            []controller.Series
 	Reasons           []effects.Reason
 	Rules             []rotation.Rule
@@ -46,6 +47,7 @@ func document(flags string) ([]byte, error) {
 		PlaceholderName:   rotation.PlaceholderName("NODECLAIM"),
 		PlaceholderLabels: rotation.PlaceholderLabels(),
 		Lease:             controller.LeaseName,
+		RehearsalLease:    controller.RehearsalLeaseName,
 		Series:            controller.AllSeries(),
 		Reasons:           effects.Reasons(),
 		Rules:             rotation.Rules(),
@@ -65,6 +67,9 @@ func document(flags string) ([]byte, error) {
 	}
 	functions := template.FuncMap{"cell": cell, "code": code, "words": words, "lower": strings.ToLower}
 	layout, err := template.New(contractFile).Funcs(functions).Parse(text)
+	if err == nil {
+		_, err = layout.Parse(annotationsText)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the template cannot be read: %w", err)
 	}

@@ -30,3 +30,16 @@ func TestTheContractIsUpToDate(t *testing.T) {
 		t.Errorf("%s is stale: run 'make generate' and commit the result", contractFile)
 	}
 }
+
+func TestTheDocumentsAboutTheTableAreUpToDate(t *testing.T) {
+	t.Chdir("../..")
+	documents, err := tableDocuments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, shouldBe := range documents {
+		if is, err := os.ReadFile(file); err != nil || !bytes.Equal(shouldBe, is) {
+			t.Errorf("%s is stale: run 'make generate' and commit the result (%v)", file, err)
+		}
+	}
+}

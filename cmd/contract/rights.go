@@ -13,11 +13,13 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
-// installFile holds the permissions that the end-to-end suite runs the controller with: no others are needed (§4.3).
+// installFile holds the permissions that the chart grants, and that the end-to-end suite runs the controller with: no
+// others are needed (§4.3).
 const installFile = "test/e2e/manifests/install.yaml"
 
 // grant is some verbs on one resource.
@@ -30,7 +32,7 @@ type right struct {
 }
 
 // reads are the verbs that fill the controller's cache.
-func reads() []string { return []string{"get", "list", "watch"} }
+func reads() []string { return []string{"list", "watch"} }
 
 // reasons say what each grant is needed for.
 func reasons() map[grant]string {
@@ -48,7 +50,6 @@ func reasons() map[grant]string {
 		{"pods", "delete"}:                                    "The placeholder.",
 		{"poddisruptionbudgets.policy", read}:                 "Which budget holds a drain.",
 		{"events", "create"}:                                  "The Events of the leader's election.",
-		{"events", "patch"}:                                   "The count of one that repeats.",
 		{"events.events.k8s.io", "create"}:                    "The Events of the rotations.",
 		{"events.events.k8s.io", "patch"}:                     "The count of one that repeats.",
 		{"rotationpolicies.noderotation.io", read}:            "The policies.",
@@ -69,10 +70,7 @@ func readRights() ([]right, error) {
 	var all []right
 	var problems []error
 	for _, role := range roles {
-		where := "its own namespace"
-		if role.Kind == "ClusterRole" {
-			where = "everywhere"
-		}
+		where := whereOf(role)
 		for _, g := range grants(role.Rules) {
 			if given[g] == "" {
 				problems = append(problems, fmt.Errorf("%s grants %s on %s for no reason: drop it, or give a reason", installFile, g.Verbs, g.Resource))
@@ -85,6 +83,18 @@ func readRights() ([]right, error) {
 		problems = append(problems, fmt.Errorf("%s does not grant %s on %s: grant it, or drop the reason for it", installFile, g.Verbs, g.Resource))
 	}
 	return all, errors.Join(problems...)
+}
+
+// whereOf says where a role holds. The chart is rendered for one namespace of its own.
+func whereOf(role rbacv1.ClusterRole) string {
+	switch {
+	case role.Kind == "ClusterRole":
+		return "everywhere"
+	case role.Namespace == metav1.NamespaceDefault:
+		return "the namespace default"
+	default:
+		return "its own namespace"
+	}
 }
 
 // grants splits rules by resource and verb; the verbs that read stay together.

@@ -43,7 +43,14 @@ func newControllerCommand() *cobra.Command {
 		Use:   "controller",
 		Short: "Run the controller",
 		Long: "Run the controller: it checks that the cluster has what it needs, waits to lead, removes what an earlier\n" +
-			"process may have left behind, and then rotates nodes as the RotationPolicies and the table say.",
+			"process may have left behind, and then rotates nodes as the RotationPolicies and the table say.\n\n" +
+			"With --dry-run it logs what it would do with the cluster as it is, one line for each action and again only\n" +
+			"when that changes, and writes nothing but its own lease, noderotation-dry-run. It may run beside a controller\n" +
+			"that acts. It does not imagine what would come of its actions: a rotation that nobody starts is one that\n" +
+			"would start, for as long as that is so. It tells no Events, keeps no status, sweeps nothing, and serves none\n" +
+			"of the rotations' metrics.",
+		Example: "  # What would a controller do here, under a table of mine?\n" +
+			"  noderotation controller --dry-run --transitions mine.yaml --log-format console",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
 	}
@@ -58,9 +65,11 @@ func (f *controllerFlags) bind(set *pflag.FlagSet) {
 	set.StringVar(&f.logLevel, "log-level", "info", "debug, info or error")
 	set.StringVar(&f.options.Settings.Namespace, "namespace", "", "namespace of the placeholder Pods and the lease; default: the Pod's own, else noderotation-system")
 	set.StringVar(&f.options.Settings.PauseImage, "pause-image", "registry.k8s.io/pause:3.10", "image of the placeholder Pods")
+	set.StringSliceVar(&f.options.Settings.PullSecrets, "pause-image-pull-secret", nil, "Secret in the controller's namespace that the placeholder's image is pulled with; may be given more than once")
 	set.StringVar(&f.options.Settings.PriorityClass, "placeholder-priority-class", "noderotation-placeholder", "PriorityClass of the placeholder Pods: of negative value, never preempting; empty for none")
 	set.StringVar(&f.options.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 turns them off")
 	set.StringVar(&f.options.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	set.BoolVar(&f.options.DryRun, "dry-run", false, "log what would be done with the cluster as it is, and write nothing but a lease of its own")
 	set.IntVar(&f.options.Passes, "concurrent-passes", 4, "NodePools that are worked on side by side")
 	set.BoolVar(&f.options.LeaderElection, "leader-elect", true, "act only while holding the lease; turn off only where a single process runs")
 	set.DurationVar(&f.options.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that is gone is waited for")
@@ -87,7 +96,7 @@ func (f *controllerFlags) run(ctx context.Context) error {
 	}
 	f.options.Settings.Namespace = f.namespace()
 	f.options.Clock, f.options.Log = clock.RealClock{}, log
-	log.Info("starting", "version", versionOf(), "namespace", f.options.Settings.Namespace, "transitions", f.tableName())
+	log.Info("starting", "version", versionOf(), "namespace", f.options.Settings.Namespace, "transitions", f.tableName(), "dryRun", f.options.DryRun)
 	return controller.Run(ctx, config, f.options)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"noderotation.io/noderotation"
+	"noderotation.io/noderotation/controller"
 )
 
 // run carries out the command line, and returns what it prints and the error that main would print.
@@ -98,11 +99,20 @@ func TestDefaults(t *testing.T) {
 	flags.bind(pflag.NewFlagSet("controller", pflag.ContinueOnError))
 	g.Expect(flags.check()).To(Succeed())
 	g.Expect(flags.options).To(SatisfyAll(
-		HaveField("LeaderElection", true), HaveField("LeaseDuration", 15*time.Second), HaveField("Passes", 4),
+		HaveField("LeaderElection", true), HaveField("DryRun", false), HaveField("LeaseDuration", 15*time.Second), HaveField("Passes", 4),
 		HaveField("MetricsAddress", ":8080"), HaveField("ProbeAddress", ":8081"),
 		HaveField("Settings.PriorityClass", "noderotation-placeholder")))
 	g.Expect(flags.namespace()).NotTo(BeEmpty())
 	g.Expect(flags.tableName()).To(Equal("built-in"))
+}
+
+// Who tries a dry run must know what it leaves alone, and that it does not play on.
+func TestHelpSaysWhatADryRunDoes(t *testing.T) {
+	out, err := run(t, "controller", "--help")
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(SatisfyAll(ContainSubstring("writes nothing but its own lease, "+controller.RehearsalLeaseName),
+		ContainSubstring("does not imagine what would come of its actions"), ContainSubstring("noderotation controller --dry-run")))
 }
 
 func TestHelpNamesTheCommands(t *testing.T) {

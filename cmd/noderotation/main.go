@@ -6,8 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,22 +15,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRoot().ExecuteContext(ctx)
+	err := calledAs(newRoot(), commandName(os.Args[0])).ExecuteContext(ctx)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "noderotation: %v\n", err)
-		os.Exit(1)
-	}
+	os.Exit(exit(os.Stderr, err))
 }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "noderotation",
+		Use:           product,
 		Short:         "Replace Karpenter nodes before they expire, inside a maintenance window, replacement first",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newControllerCommand(), newSimulateCommand(), newTableCommand(), newVersionCommand())
+	root.AddCommand(newControllerCommand(), newSimulateCommand(), newTableCommand(), newVersionCommand(),
+		newStatusCommand(), newWhyCommand(), newFreezeCommand(), newUnfreezeCommand(), newHistoryCommand())
+	addPluginCompletion(root)
 	return root
 }

@@ -11,6 +11,7 @@ func newTableCommand() *cobra.Command {
 		Short: "Look at a transition table: what it means, and what a change to it would do",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newTableTestCommand(), newTableExploreCommand())
+	cmd.AddCommand(newTableShowCommand(), newTableGraphCommand(), newTableLintCommand(), newTableDiffCommand(), newTableTestCommand(),
+		newTableExploreCommand())
 	return cmd
 }

@@ -4,6 +4,8 @@ package simulate
 
 import (
 	"time"
+
+	"noderotation.io/noderotation/machine/graph"
 )
 
 // Result is what became of a fleet. It is made of plain values, and its JSON is for programs to read; durations are in
@@ -25,6 +27,8 @@ type Result struct {
 	States    []State     `json:"states"`
 	// Edges are the table's rows, with how often each fired and did something.
 	Edges []Edge `json:"transitions"`
+	// Diagram is the table with the same counts, ready to be drawn.
+	Diagram graph.Graph `json:"-"`
 }
 
 // Pool is one NodePool: who governs it, and its windows.

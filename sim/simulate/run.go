@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/machine"
+	"noderotation.io/noderotation/machine/graph"
 	"noderotation.io/noderotation/sim"
 )
 
@@ -85,6 +88,7 @@ func (r *recorder) result(o Options) *Result {
 			result.Edges = append(result.Edges, Edge{row.ID, from, row.To, row.About, r.fired[edge{row.ID, from}], o.Machine.Model().Returns(row)})
 		}
 	}
+	result.Diagram = r.diagram(o.Machine.Model())
 	for _, pool := range r.world.NodePools() {
 		result.Pools = append(result.Pools, r.poolOf(pool.Name, result))
 	}
@@ -94,6 +98,19 @@ func (r *recorder) result(o Options) *Result {
 	slices.SortStableFunc(result.Findings, func(a, b Finding) int { return cmp.Compare(severityRank(a), severityRank(b)) })
 	result.Verdict.Fatal = slices.ContainsFunc(result.Findings, func(f Finding) bool { return f.Severity == Fatal })
 	return result
+}
+
+// diagram is the table with how often each row fired and did something; the others are faint.
+func (r *recorder) diagram(m *machine.Model) graph.Graph {
+	options := effects.Drawing(m)
+	options.Title = "State diagram, with how often each row fired"
+	options.Note = func(from string, row *machine.Row) graph.Note {
+		if n := r.fired[edge{row.ID, from}]; n > 0 {
+			return graph.Note{Text: fmt.Sprintf("%d×", n)}
+		}
+		return graph.Note{Faint: true}
+	}
+	return graph.Of(m, options)
 }
 
 func severityRank(f Finding) int {

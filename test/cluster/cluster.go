@@ -260,8 +260,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // LogOf returns the path of the log of one part: "kube-apiserver", "karpenter" and so on.
 func (c *Cluster) LogOf(part string) string { return c.path(part + ".log") }
 
-// AuditLog returns the path of the API server's audit log: a JSON object in a line for every write, at level Metadata,
-// written before the write is answered.
+// AuditLog returns the path of the API server's audit log: a JSON object in a line for every write, and for everything that
+// a ServiceAccount asks for, at level Metadata, written before the request is answered. A watch is in there once it has ended.
 func (c *Cluster) AuditLog() string { return c.path("audit.log") }
 
 // EnvtestAssets returns the folder to set KUBEBUILDER_ASSETS to.

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // installKarpenter applies the definitions that the executable's own Karpenter carries, and the default node class.
@@ -18,7 +21,20 @@ func (c *Cluster) installKarpenter(ctx context.Context) error {
 	if err := c.Apply(ctx, definitions); err != nil {
 		return err
 	}
+	if err := c.applyObject(ctx, karpenterRights()); err != nil {
+		return err
+	}
 	return c.ApplyNodeClass(ctx, NodeClass{})
+}
+
+// karpenterRights let Karpenter do everything.
+func karpenterRights() rbacv1.ClusterRoleBinding {
+	return rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: partKarpenter},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: userOf(partKarpenter)}},
+	}
 }
 
 // StartKarpenter starts Karpenter unless it is running, and returns once it is ready.

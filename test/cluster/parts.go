@@ -24,9 +24,11 @@ const (
 
 // controllers are those of kube-controller-manager that a fleet of kwok Nodes needs. Without the node-lifecycle
 // controller nobody takes the not-ready taint off a Node; without the disruption controller no PDB allows anything.
+// That of admission policies says in their status what does not fit the types that they judge.
 const controllers = "deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller," +
 	"job-controller,disruption-controller,node-lifecycle-controller,taint-eviction-controller," +
-	"pod-garbage-collector-controller,garbage-collector-controller,namespace-controller,serviceaccount-controller"
+	"pod-garbage-collector-controller,garbage-collector-controller,namespace-controller,serviceaccount-controller," +
+	"validatingadmissionpolicy-status-controller"
 
 var (
 	//go:embed manifests/audit-policy.yaml
@@ -136,6 +138,9 @@ func (c *Cluster) kwokArgs() []string {
 	}
 }
 
+// userOf is who a part is to the API server.
+func userOf(part string) string { return "system:" + part }
+
 // karpenterEnv is Karpenter's configuration, all of which it takes from its environment.
 func (c *Cluster) karpenterEnv() []string {
 	return []string{
@@ -173,9 +178,12 @@ func (c *Cluster) writeFiles() error {
 	if err = writeSigningKey(c.path("service-account.key")); err != nil {
 		return fmt.Errorf("no key for the tokens of ServiceAccounts: %w", err)
 	}
-	// Each part is a user of its own, which is how the audit log tells them apart.
-	for _, part := range []string{partScheduler, partControllerManager, partKwok, partKarpenter} {
-		if _, err = c.writeKubeconfig(part, "system:"+part, []string{adminGroup}); err != nil {
+	// Each part is a user of its own, which is how the audit log tells them apart. Karpenter is given its rights later, and
+	// is no member of a group that admission may exempt.
+	for part, groups := range map[string][]string{
+		partScheduler: {adminGroup}, partControllerManager: {adminGroup}, partKwok: {adminGroup}, partKarpenter: nil,
+	} {
+		if _, err = c.writeKubeconfig(part, userOf(part), groups); err != nil {
 			return err
 		}
 	}

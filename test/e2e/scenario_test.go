@@ -62,10 +62,16 @@ func (s *scenario) log() string        { return filepath.Join(s.folder, "control
 // controllerRuns starts the controller; with a lease unless told otherwise by flags.
 func (s *scenario) controllerRuns(ctx context.Context, flags ...string) {
 	GinkgoHelper()
+	s.controllerRunsIn(ctx, nil, flags...)
+}
+
+// controllerRunsIn starts the controller with these variables in its environment.
+func (s *scenario) controllerRunsIn(ctx context.Context, env []string, flags ...string) {
+	GinkgoHelper()
 	var err error
 	s.controller, err = process.Start(ctx, process.Options{
 		Binary: binary, Kubeconfig: s.kubeconfig(), Namespace: manifests.Namespace, Log: s.log(),
-		LeaderElection: true, Flags: flags,
+		LeaderElection: true, Flags: flags, Env: env,
 	})
 	Expect(err).NotTo(HaveOccurred())
 }

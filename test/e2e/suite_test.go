@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -32,7 +33,15 @@ var (
 	shared *cluster.Cluster
 	// binary is the product, as built for this run.
 	binary string
+	// ledger is where each process leaves what its controllers asked the API server for.
+	ledger rightsLedger
 )
+
+// run is what the first process tells all.
+type run struct {
+	Binary string
+	Ledger rightsLedger
+}
 
 func TestEndToEnd(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -53,9 +62,13 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	By("building the cluster's binary, if that has not been done before")
 	_, err = cluster.Build(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	return []byte(built)
-}, func(ctx SpecContext, built []byte) {
-	binary = string(built)
+	told, err := json.Marshal(run{Binary: built, Ledger: rightsLedger(folder)})
+	Expect(err).NotTo(HaveOccurred())
+	return told
+}, func(ctx SpecContext, told []byte) {
+	var this run
+	Expect(json.Unmarshal(told, &this)).To(Succeed())
+	binary, ledger = this.Binary, this.Ledger
 	var err error
 	shared, err = cluster.Start(ctx, cluster.Options{Name: "e2e", Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
@@ -63,9 +76,21 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	install(ctx)
 }, NodeTimeout(buildTimeout))
 
+// What the controller may do is what it did: §4.3, over all scenarios of all processes.
+var _ = SynchronizedAfterSuite(func() {
+	if shared != nil {
+		ledger.enter(shared.AuditLog(), GinkgoParallelProcess())
+	}
+}, func() {
+	if ledger != "" {
+		ledger.judge(wholeSuite())
+	}
+})
+
 func install(ctx context.Context) {
 	GinkgoHelper()
 	all, err := manifests.All()
 	Expect(err).NotTo(HaveOccurred())
 	Expect(shared.Apply(ctx, all)).To(Succeed())
+	admissionIsInForce(ctx)
 }

@@ -43,7 +43,7 @@ func TestEveryExampleIsDrawn(t *testing.T) {
 			}
 			for part, selector := range map[string]string{
 				"windows": "#gantt .shade", "deadlines or crosses": "#gantt .deadline-tick, #gantt .cross", "load": "#load-chart .done, #load-chart .due",
-				"margins": "#margin-chart rect", "counts of transitions": ".machine .count", "rotations": "#rows tr",
+				"margins": "#margin-chart rect", "counts of transitions": ".machine .note", "rotations": "#rows tr",
 			} {
 				if asked[int](p, `document.querySelectorAll("`+selector+`").length`) == 0 {
 					t.Errorf("there are no %s", part)

@@ -39,9 +39,10 @@ const traces = 1500
 // content is what the template shows.
 type content struct {
 	*simulate.Result
-	Style   template.CSS
-	Script  template.JS
-	Diagram diagram
+	Style  template.CSS
+	Script template.JS
+	// Diagram is the SVG of Result.Diagram.
+	Diagram template.HTML
 	Tiles   []tile
 	Span    time.Duration
 	// Data is the part of the result that the script draws.
@@ -70,7 +71,7 @@ func Write(w io.Writer, r *simulate.Result) error {
 		Result:  r,
 		Style:   template.CSS(style),
 		Script:  template.JS(script),
-		Diagram: draw(r.States, r.Edges), Tiles: tiles(r.Verdict), Span: r.End.Sub(r.Start),
+		Diagram: template.HTML(r.Diagram.SVG()), Tiles: tiles(r.Verdict), Span: r.End.Sub(r.Start),
 		Data: data{r.Start, r.End, r.Pools, r.Lives, thinned(r.Rotations)},
 	}
 	if err := page.Execute(w, c); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit reads the API server's audit log: who asked to write what, when, and what came of it.
+// Package audit reads the API server's audit log: who asked for what, when, and what came of it.
 package audit
 
 import (
@@ -22,6 +22,7 @@ type Record struct {
 		Username string `json:"username"`
 	} `json:"user"`
 	ObjectRef struct {
+		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`
@@ -47,8 +48,11 @@ func (r Record) String() string {
 // Succeeded tells whether the write was accepted.
 func (r Record) Succeeded() bool { return r.ResponseStatus.Code < 300 }
 
-// Forbidden tells whether RBAC refused the write.
+// Forbidden tells whether RBAC or admission refused the request.
 func (r Record) Forbidden() bool { return r.ResponseStatus.Code == 403 }
+
+// Reads tells whether the request changes nothing.
+func (r Record) Reads() bool { return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" }
 
 // Counts tells whether the write is one of a rotation's: Events, leases and the status of policies are not.
 func (r Record) Counts() bool {
@@ -80,6 +84,17 @@ func Of(log, user string, since Position) ([]Record, error) {
 
 // Since returns what everybody asked to write since a position, in the order of the answers.
 func Since(log string, since Position) ([]Record, error) {
+	all, err := read(log, since)
+	return slices.DeleteFunc(all, Record.Reads), err
+}
+
+// Requests returns everything that a user asked for, reading included, in the order of the answers.
+func Requests(log, user string) ([]Record, error) {
+	all, err := read(log, 0)
+	return slices.DeleteFunc(all, func(record Record) bool { return record.User.Username != user }), err
+}
+
+func read(log string, since Position) ([]Record, error) {
 	file, err := os.Open(log)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log cannot be read: %w", err)

@@ -48,6 +48,7 @@ type Options struct {
 	// LeaderElection makes it wait for its lease, which a killed leader holds for a while more.
 	LeaderElection bool
 	Flags          []string // further ones
+	Env            []string // NAME=VALUE, beside this process's own
 }
 
 func (o Options) arguments(probe, metrics string) []string {
@@ -84,6 +85,7 @@ func Start(ctx context.Context, options Options) (*Controller, error) {
 		probe:   ports[0], metrics: ports[1], ended: make(chan struct{}),
 	}
 	c.command.Stdout, c.command.Stderr = output, output
+	c.command.Env = append(os.Environ(), options.Env...)
 	c.command.SysProcAttr = childAttributes()
 	c.unasked.Store(true)
 	if err := c.launch(); err != nil {

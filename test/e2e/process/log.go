@@ -26,27 +26,46 @@ type Transition struct {
 
 // Transitions reads a controller's log.
 func Transitions(log string) ([]Transition, error) {
+	return lines[Transition](log, func(message string) bool { return message == "transition" })
+}
+
+// Line is any line that the controller logs.
+type Line struct {
+	Level   string          `json:"level"`
+	Message string          `json:"msg"`
+	Row     string          `json:"row"`
+	Action  string          `json:"action"`
+	Pool    string          `json:"pool"`
+	Error   string          `json:"error"`
+	Request json.RawMessage `json:"NodePool"`
+}
+
+// Lines reads a controller's log.
+func Lines(log string) ([]Line, error) { return lines[Line](log, func(string) bool { return true }) }
+
+// lines reads those lines of a log whose message is wanted.
+func lines[T any](log string, wanted func(message string) bool) ([]T, error) {
 	file, err := os.Open(log)
 	if err != nil {
 		return nil, fmt.Errorf("the controller's log cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	var found []Transition
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var message struct {
+	var found []T
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var line struct {
 			Message string `json:"msg"`
 		}
 		// Not every line is JSON: a panic is not, and the last one of a killed process may be torn.
-		if json.Unmarshal(lines.Bytes(), &message) != nil || message.Message != "transition" {
+		if json.Unmarshal(scanner.Bytes(), &line) != nil || !wanted(line.Message) {
 			continue
 		}
-		var transition Transition
-		if err := json.Unmarshal(lines.Bytes(), &transition); err != nil {
-			return nil, fmt.Errorf("the controller logged a transition that cannot be read: %w: %s", err, lines.Text())
+		var one T
+		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("the controller logged a line that cannot be read: %w: %s", err, scanner.Text())
 		}
-		found = append(found, transition)
+		found = append(found, one)
 	}
-	return found, lines.Err()
+	return found, scanner.Err()
 }

@@ -1,0 +1,53 @@
+{{/* The name of the release's objects. */}}
+{{- define "noderotation.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the controller's Pods are selected by. The component tells them from placeholder Pods, which live beside them. */}}
+{{- define "noderotation.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
+{{- define "noderotation.labels" -}}
+{{ include "noderotation.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "noderotation.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "noderotation.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.create is false: name the ServiceAccount of the controller in serviceAccount.name" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* REPOSITORY:TAG@DIGEST of an image, given as a dictionary of repository, tag and digest. */}}
+{{- define "noderotation.image" -}}
+{{- .repository -}}
+{{- with .tag }}:{{ . }}{{ end -}}
+{{- with .digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Whom the roles are given to. */}}
+{{- define "noderotation.subjects" -}}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "noderotation.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"noderotation.io/noderotation/cmd/noderotation/inspect"
+	"noderotation.io/noderotation/internal/fleet"
+	"noderotation.io/noderotation/rotation"
+)
+
+var _ = Describe("A freeze by command (§3.1)", func() {
+	tokyo, _ := time.LoadLocation("Asia/Tokyo")
+	freezer := func(s *server) *inspect.Freezer { return &inspect.Freezer{Inspector: s.inspector(), Client: s} }
+	annotations := func(s *server) map[string]string { return s.objects.NodePool("api").Annotations }
+	idle := func(pairs ...string) *server {
+		objects := append(aFleet("api", fleet.Day), aPolicy("api", "api"))
+		return standing(with(objects, "api", annotating[*karpenterv1.NodePool](pairs...))...)
+	}
+	in := func(d time.Duration) inspect.Hold { return inspect.Hold{Until: now.Add(d).In(tokyo)} }
+	until := func(d time.Duration) string { return rotation.FormatStamp(now.Add(d)) }
+
+	It("writes the time and the reason, and says what it does", func(ctx SpecContext) {
+		s := idle()
+		hold := in(9 * time.Hour)
+		hold.Reason = "release of the shop"
+		Expect(text(freezer(s).Freeze(ctx, []string{"api"}, hold))).To(Equal(
+			"NodePool api is frozen until Sat 2026-01-10 12:00:00 Asia/Tokyo (2026-01-10T03:00:00Z), in 9h: no rotation starts before\nthat.\n"))
+		Expect(annotations(s)).To(Equal(map[string]string{
+			rotation.KeyFreeze: "2026-01-10T03:00:00Z", rotation.KeyFreezeReason: "release of the shop",
+		}))
+	})
+
+	It("is no shorter than asked for: its whole seconds are rounded up", func(ctx SpecContext) {
+		s := idle()
+		text(freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour+time.Millisecond)))
+		Expect(annotations(s)).To(HaveKeyWithValue(rotation.KeyFreeze, until(time.Hour+time.Second)))
+	})
+
+	It("in the past is refused", func(ctx SpecContext) {
+		_, err := freezer(idle()).Freeze(ctx, []string{"api"}, in(0))
+		Expect(err).To(MatchError("Sat 2026-01-10 03:00:00 Asia/Tokyo is not in the future: it would freeze nothing; name a later time, or use unfreeze to let go"))
+	})
+
+	It("does not shorten one that lasts longer, or cannot be read, but by force", func(ctx SpecContext) {
+		s := idle(rotation.KeyFreeze, until(9*time.Hour), rotation.KeyFreezeReason, "audit")
+		_, err := freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour))
+		Expect(err).To(MatchError("NodePool api is not frozen: it is frozen until Sat 2026-01-10 12:00:00 Asia/Tokyo already, which is later; --force lets it end earlier"))
+		Expect(annotations(s)).To(HaveKeyWithValue(rotation.KeyFreeze, until(9*time.Hour)))
+		hold := in(time.Hour)
+		hold.Force = true
+		text(freezer(s).Freeze(ctx, []string{"api"}, hold))
+		Expect(annotations(s)).To(Equal(map[string]string{rotation.KeyFreeze: until(time.Hour), rotation.KeyFreezeReason: "audit"}))
+
+		_, err = freezer(idle(rotation.KeyFreeze, "soon")).Freeze(ctx, []string{"api"}, in(time.Hour))
+		Expect(err).To(MatchError(ContainSubstring(`its freeze "soon" cannot be read, and so counts as one without an end; --force replaces it`)))
+	})
+
+	It("does not inherit the reason of one that is over", func(ctx SpecContext) {
+		s := idle(rotation.KeyFreeze, until(-time.Hour), rotation.KeyFreezeReason, "audit")
+		text(freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour)))
+		Expect(annotations(s)).To(Equal(map[string]string{rotation.KeyFreeze: until(time.Hour)}))
+	})
+
+	It("overwrites nothing that another hand has written in between", func(ctx SpecContext) {
+		s := idle()
+		s.overtaken = 2
+		text(freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour)))
+		Expect(annotations(s)).To(Equal(map[string]string{rotation.KeyFreeze: until(time.Hour), "by": "another hand"}))
+	})
+
+	It("that stands already asks for no write", func(ctx SpecContext) {
+		s := idle(rotation.KeyFreeze, until(time.Hour))
+		held, err := freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(held.NodePools).To(ConsistOf(HaveField("Changed", false)))
+		Expect(s.asked).NotTo(ContainElement(HavePrefix("patch")))
+	})
+
+	It("says that it holds a pending rotation, and whether that is rolled back meanwhile", func(ctx SpecContext) {
+		Expect(text(freezer(standing(pending()...)).Freeze(ctx, []string{"api"}, in(10*time.Minute)))).To(HaveSuffix(
+			"The rotation of NodeClaim api-0 is held: no placeholder is made and no drain begins.\n"))
+		Expect(text(freezer(standing(pending()...)).Freeze(ctx, []string{"api"}, in(time.Hour)))).To(SatisfyAll(
+			ContainSubstring("is held"), ContainSubstring("Its readyTimeout ends before\nthe freeze does, Sat 2026-01-10 03:12:00 Asia/Tokyo: it will then be"), ContainSubstring("rolled back")))
+	})
+
+	It("says that it does not hold a drain", func(ctx SpecContext) {
+		objects := with(pending(), "api-0", annotating[*karpenterv1.NodeClaim](rotation.KeyState, rotation.StateDraining))
+		Expect(text(freezer(standing(objects...)).Freeze(ctx, []string{"api"}, in(time.Hour)))).To(ContainSubstring(
+			"The rotation of NodeClaim api-0 goes on: its drain has begun"))
+	})
+
+	It("needs to get and patch the pool, and nothing else", func(ctx SpecContext) {
+		s := standing(pending()...)
+		for _, right := range []string{"nodeclaims.karpenter.sh", "rotationpolicies.noderotation.io", "nodes", "pods", "nodepools.karpenter.sh"} {
+			s.denied["list "+right] = true
+		}
+		Expect(text(freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour)))).To(ContainSubstring(
+			"The rotation of NodeClaim api-0 is held if its drain has not begun; a drain is not held."))
+		s.denied["patch nodepools.karpenter.sh"] = true
+		_, err := freezer(s).Unfreeze(ctx, []string{"api"})
+		Expect(err).To(MatchError("NodePool api is not unfrozen: you may not patch nodepools.karpenter.sh: ask for a role that allows it, or use another kubeconfig or context"))
+	})
+
+	It("is ended, reason and all", func(ctx SpecContext) {
+		s := idle(rotation.KeyFreeze, until(time.Hour), rotation.KeyFreezeReason, "audit")
+		Expect(text(freezer(s).Unfreeze(ctx, []string{"api"}))).To(HavePrefix("NodePool api is no longer frozen:"))
+		Expect(annotations(s)).To(BeEmpty())
+		Expect(text(freezer(s).Unfreeze(ctx, []string{"api"}))).To(Equal("NodePool api was not frozen.\n"))
+	})
+
+	It("of several tells what was done before an error", func(ctx SpecContext) {
+		held, err := freezer(idle()).Freeze(ctx, []string{"api", "apo"}, in(time.Hour))
+		Expect(err).To(MatchError("there is no NodePool apo; did you mean NodePool api?"))
+		Expect(held.NodePools).To(ConsistOf(HaveField("Name", "api")))
+	})
+
+	It("is of the pools that a selector selects", func(ctx SpecContext) {
+		i := standing(append(aFleet("api"), aFleet("web")...)...).inspector()
+		Expect(i.Selected(ctx, "")).To(Equal([]string{"api", "web"}))
+		Expect(i.Selected(ctx, "workload=web")).To(Equal([]string{"web"}))
+		_, err := i.Selected(ctx, "workload=x")
+		Expect(err).To(MatchError("no NodePool is selected; `status` lists them"))
+		_, err = i.Selected(ctx, "a=b=c")
+		Expect(err).To(MatchError(HavePrefix(`--selector is "a=b=c", which is no label selector`)))
+	})
+})
+
+var _ = Describe("The time of a freeze", func() {
+	berlin, _ := time.LoadLocation("Europe/Berlin")
+
+	DescribeTable("is an instant, or the wall clock's in the zone of the policy",
+		func(text string, zone *time.Location, expected string) {
+			t, err := inspect.ParseUntil(text, zone)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(rotation.FormatStamp(t)).To(Equal(expected))
+		},
+		Entry("an instant", "2026-01-10T02:00:00+09:00", berlin, "2026-01-09T17:00:00Z"),
+		Entry("an instant, no zone known", "2026-01-10T02:00:00+09:00", nil, "2026-01-09T17:00:00Z"),
+		Entry("a wall clock's", "2026-01-10 02:00", berlin, "2026-01-10T01:00:00Z"),
+		Entry("with seconds", "2026-01-10T02:00:30", berlin, "2026-01-10T01:00:30Z"),
+		Entry("the later of two, on the day that the clock is set back", "2026-10-25 02:30", berlin, "2026-10-25T01:30:00Z"),
+	)
+
+	DescribeTable("is refused where it is none",
+		func(text string, zone *time.Location, said string) {
+			_, err := inspect.ParseUntil(text, zone)
+			Expect(err).To(MatchError(ContainSubstring(said)))
+		},
+		Entry("words", "tomorrow", berlin, "write one such as 2026-01-10T02:00:00+09:00"),
+		Entry("without a zone", "2026-01-10 02:00", nil, "add --timezone"),
+		Entry("never shown by the clock", "2026-03-29 02:30", berlin, "does not occur in Europe/Berlin"),
+	)
+
+	It("is thought of in the zone of the policy's first window", func(ctx SpecContext) {
+		objects := append(aFleet("api"), aPolicy("api", "api"))
+		zone, err := standing(objects...).inspector().Zone(ctx, "api")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(zone.String()).To(Equal("Asia/Tokyo"))
+		zone, err = standing([]client.Object(aFleet("api"))...).inspector().Zone(ctx, "api")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(zone).To(BeNil())
+	})
+})

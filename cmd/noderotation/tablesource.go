@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"noderotation.io/noderotation"
+	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/guards"
+	"noderotation.io/noderotation/machine"
+)
+
+// The words for a table that is no file.
+const (
+	builtin       = "builtin"
+	standardInput = "-"
+)
+
+// tableSource finds a table by what a person calls it.
+type tableSource struct {
+	in io.Reader
+	// git runs git in the working directory. The error has what git says.
+	git func(ctx context.Context, args ...string) ([]byte, error)
+}
+
+func newTableSource(in io.Reader) tableSource { return tableSource{in: in, git: git} }
+
+// named reads a table: "builtin", "-" for standard input, a file, or a revision of git's, "main" or "main:path/to/it".
+func (s tableSource) named(ctx context.Context, name string) (*machine.Table, error) {
+	switch name {
+	case builtin:
+		return machine.Parse(builtin, noderotation.Transitions)
+	case standardInput:
+		data, err := io.ReadAll(s.in)
+		if err != nil {
+			return nil, fmt.Errorf("the table cannot be read from standard input: %w", err)
+		}
+		return machine.Parse("standard input", data)
+	}
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.revision(ctx, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the table cannot be read: %w", err)
+	}
+	return machine.Parse(name, data)
+}
+
+// revision reads a table as it is in a revision: in transitions.yaml at the root of the repository, unless it says where.
+func (s tableSource) revision(ctx context.Context, name string) (*machine.Table, error) {
+	spec := name
+	if !strings.Contains(spec, ":") {
+		spec += ":" + noderotation.TransitionsFile
+	}
+	data, err := s.git(ctx, "show", "--end-of-options", spec)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no file, and git has no %s here; name a file, a revision such as main or HEAD~1:%s, %q or %q: %w",
+			name, spec, noderotation.TransitionsFile, builtin, standardInput, err)
+	}
+	return machine.Parse(spec, data)
+}
+
+// current reads the table that a person is at work on: transitions.yaml at the root of the repository, or in the working
+// directory where that is in none. Where there is no such file it is the built-in one.
+func (s tableSource) current(ctx context.Context) (*machine.Table, error) {
+	path := noderotation.TransitionsFile
+	if root, err := s.git(ctx, "rev-parse", "--show-toplevel"); err == nil {
+		path = filepath.Join(strings.TrimRight(string(root), "\r\n"), path)
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.named(ctx, builtin)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the table cannot be read: %w", err)
+	}
+	return machine.Parse(noderotation.TransitionsFile, data)
+}
+
+// git runs git.
+func git(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+		return nil, errors.New("git: " + text)
+	}
+	return out, err
+}
+
+// modelOf sees a table through the guards and effects that are registered, whether or not it obeys the laws.
+func modelOf(table *machine.Table) (*machine.Model, error) {
+	registry, err := effects.Registry(guards.All())
+	if err != nil {
+		return nil, fmt.Errorf("guards and effects do not fit together: %w", err)
+	}
+	return machine.NewModel(table, registry.GuardDecls(), registry.EffectDecls()), nil
+}
