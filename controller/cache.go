@@ -86,7 +86,7 @@ func CacheOptions() cache.Options {
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		DefaultTransform:             cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   {Transform: trimPod},
+			&corev1.Pod{}:                   {Transform: new(sharing).transform},
 			&corev1.Node{}:                  {Transform: trimNode},
 			&policyv1.PodDisruptionBudget{}: {Transform: cache.TransformStripManagedFields()},
 		},
