@@ -30,7 +30,7 @@ var (
 	}
 	othersFlags = []string{
 		"--reboot-days", "--start-time", "--end-time", "--time-zone", "--alert-filter-regexp", // kured
-		"--set", "--wait", "--take-ownership", // helm
+		"--set", "--wait", "--take-ownership", "--server-side", "--skip-crds", // helm
 		"--as", "--as-group", // kubectl
 	}
 	// What follows noderotation.io/ and is no annotation: the API's version, the Go module, the web site.

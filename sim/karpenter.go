@@ -35,6 +35,8 @@ type Karpenter struct {
 	Shortages []Shortage
 	// Slow are when provisioning takes longer.
 	Slow []Slowness
+	// Unavailable is how long Karpenter leaves an offering alone that the cloud has refused.
+	Unavailable time.Duration
 	// ConsolidateAfter is how long a node is empty before it is consolidated; zero for never.
 	ConsolidateAfter time.Duration
 }
@@ -58,11 +60,8 @@ type Slowness struct {
 // replaced, never changed.
 type shortages map[string]time.Time
 
-// Times of Karpenter's own.
-const (
-	// unavailableFor is how long Karpenter leaves an offering alone that the cloud has refused.
-	unavailableFor = 3 * time.Minute
-)
+// unavailableFor is how long Karpenter's providers leave an offering alone, unless the world says otherwise.
+const unavailableFor = 3 * time.Minute
 
 func (k Karpenter) withDefaults() Karpenter {
 	set := func(d *Delay, base, spread time.Duration) {
@@ -77,6 +76,9 @@ func (k Karpenter) withDefaults() Karpenter {
 	set(&k.Register, 30*time.Second, 20*time.Second)
 	set(&k.Initialize, 10*time.Second, 10*time.Second)
 	set(&k.Finish, 5*time.Second, 10*time.Second)
+	if k.Unavailable == 0 {
+		k.Unavailable = unavailableFor
+	}
 	if len(k.Zones) == 0 {
 		k.Zones = []string{"a"}
 	}
@@ -128,7 +130,7 @@ func poolOf(before, after *karpenterv1.NodeClaim) string {
 }
 
 func (w *World) extra() time.Duration {
-	var extra time.Duration
+	extra := w.held
 	for _, s := range w.config.Karpenter.Slow {
 		if !w.now.Before(s.From) && w.now.Before(s.Until) {
 			extra += s.Extra
@@ -164,7 +166,7 @@ func (w *World) launch(move Move) {
 	zone := zoneOf(claim)
 	if w.short(zone, claim.Name) {
 		w.tell("karpenter", "gives NodeClaim %s up: insufficient capacity in zone %s", claim.Name, zone)
-		remembered := shortages{zone: w.now.Add(unavailableFor)}
+		remembered := shortages{zone: w.now.Add(w.config.Karpenter.Unavailable)}
 		for z, until := range w.shortages {
 			if z != zone && until.After(w.now) {
 				remembered[z] = until
@@ -172,7 +174,7 @@ func (w *World) launch(move Move) {
 		}
 		w.shortages = remembered
 		w.Remove(claim)
-		w.later(Move{Verb: provision}, unavailableFor)
+		w.later(Move{Verb: provision}, w.config.Karpenter.Unavailable)
 		return
 	}
 	shape := w.config.Karpenter.shape(claim.Labels[rotation.LabelNodePool])
@@ -187,6 +189,9 @@ func (w *World) launch(move Move) {
 
 // short tells whether the cloud refuses this launch.
 func (w *World) short(zone, claim string) bool {
+	if w.dry != "" && w.dry == zone {
+		return true
+	}
 	for _, s := range w.config.Karpenter.Shortages {
 		if (s.Zone != "" && s.Zone != zone) || w.now.Before(s.From) || !w.now.Before(s.Until) {
 			continue

@@ -93,3 +93,9 @@ func (w *World) EditPolicy(name string, change func(*v1alpha1.RotationPolicy)) e
 // SlowDown has the Pods of every workload from now on take at least so long to end, as far as their grace period lets
 // them; zero lets each take its own time again.
 func (w *World) SlowDown(endsAfter time.Duration) { w.slow = endsAfter }
+
+// RunOut has the cloud refuse every launch in the zone from now on; an empty one gives every zone its capacity back.
+func (w *World) RunOut(zone string) { w.dry = zone }
+
+// HoldUp has every launch from now on take so much longer than usual.
+func (w *World) HoldUp(extra time.Duration) { w.held = extra }

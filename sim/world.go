@@ -57,6 +57,9 @@ type World struct {
 	shortages shortages
 	// slow is how long every Pod takes to end while an operator has slowed workloads down.
 	slow time.Duration
+	// dry is the zone that an operator has taken the capacity out of, and held by how much every launch is held up.
+	dry  string
+	held time.Duration
 	// affinities are those of Pods that were looked at lately, ready for matching: a cache, no state.
 	affinities map[*corev1.Affinity]*affinity
 }

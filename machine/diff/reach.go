@@ -64,15 +64,15 @@ func (c *comparison) reach() Reach {
 	for _, from := range common {
 		for _, to := range common {
 			if w := (Way{from, to}); from != to {
-				sort(w, c.ways[0][w], c.ways[1][w], &r.LostWays, &r.NewWays)
+				apart(w, c.ways[0][w], c.ways[1][w], &r.LostWays, &r.NewWays)
 			}
 		}
-		sort(from, entered[0][from], entered[1][from], &r.LostStates, &r.NewStates)
+		apart(from, entered[0][from], entered[1][from], &r.LostStates, &r.NewStates)
 	}
 	for i := range c.new.Table().Rows {
 		b := &c.new.Table().Rows[i]
 		if a := c.was[b]; a != nil {
-			sort(b.ID, c.fired[a], c.fired[b], &r.LostRows, &r.NewRows)
+			apart(b.ID, c.fired[a], c.fired[b], &r.LostRows, &r.NewRows)
 		} else if !c.fired[b] {
 			r.DeadRows = append(r.DeadRows, b.ID)
 		}
@@ -80,8 +80,8 @@ func (c *comparison) reach() Reach {
 	return r
 }
 
-// sort puts what one table has to what was lost or to what is new.
-func sort[T any](what T, old, now bool, lost, won *[]T) {
+// apart puts what one table has to what was lost or to what is new.
+func apart[T any](what T, old, now bool, lost, won *[]T) {
 	switch {
 	case old && !now:
 		*lost = append(*lost, what)

@@ -18,6 +18,7 @@ var karpenterProperties = properties[*Setting]{
 	"register":    spanned(func(s *Setting, d time.Duration) { s.Karpenter.Register = sim.Delay{Base: d} }),
 	"initialize":  spanned(func(s *Setting, d time.Duration) { s.Karpenter.Initialize = sim.Delay{Base: d} }),
 	"finish":      spanned(func(s *Setting, d time.Duration) { s.Karpenter.Finish = sim.Delay{Base: d} }),
+	"unavailable": spanned(func(s *Setting, d time.Duration) { s.Karpenter.Unavailable = d }),
 	"zones":       listed(func(s *Setting, zones []string) error { s.Karpenter.Zones = zones; return nil }),
 	"consolidate": consolidate,
 	"shortage":    shortage,
