@@ -171,7 +171,7 @@ generate-chart: helm
 .PHONY: generate-docs
 generate-docs:
 	@echo "==> generating the documents"
-	CGO_ENABLED=0 go run ./cmd/contract
+	CGO_ENABLED=0 go run ./cmd/documents
 
 .PHONY: verify-generate
 verify-generate: ## Fail if a generated file is stale; changes nothing.

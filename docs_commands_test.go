@@ -16,8 +16,8 @@ import (
 type commands map[string][]string
 
 var (
-	subcommand = regexp.MustCompile(`(?m)^  ([a-z-]+) +[A-Z]`)
-	flagName   = regexp.MustCompile(`(?m)^ +(?:-[a-zA-Z], |    )(--[a-z-]+)`)
+	subcommand = regexp.MustCompile(`(?m)^ {2}([a-z-]+) +[A-Z]`)
+	flagName   = regexp.MustCompile(`(?m)^ +(?:-[a-zA-Z], | {4})(--[a-z-]+)`)
 	bareFlag   = regexp.MustCompile(`^--[a-z][a-z-]*`)
 	makeTarget = regexp.MustCompile(`^make ([a-z][a-z0-9-]*)`)
 	separator  = regexp.MustCompile(`&&|\|\||[|;]`)
@@ -136,7 +136,7 @@ func TestTheDocumentsShowMakeTargetsThatExist(t *testing.T) {
 	}
 	for _, p := range told(t) {
 		for _, code := range p.code {
-			if target := makeTarget.FindStringSubmatch(code); target != nil && !strings.Contains("\n"+string(makefile), "\n"+target[1]+":") {
+			if target := makeTarget.FindStringSubmatch(code); len(target) > 1 && !strings.Contains("\n"+string(makefile), "\n"+target[1]+":") {
 				t.Errorf("%s shows make %s, which is no target", p.path, target[1])
 			}
 		}

@@ -152,7 +152,7 @@ func TestTheDocumentsNameWhatExists(t *testing.T) {
 }
 
 // values is a chart's values.yaml; has tells whether a dotted path is in it.
-type values map[string]any //nolint:forbidigo // any shape, as values are
+type values map[string]any
 
 func (v values) has(path string) bool {
 	first, rest, deeper := strings.Cut(path, ".")
@@ -160,7 +160,7 @@ func (v values) has(path string) bool {
 	if !found || !deeper {
 		return found
 	}
-	below, isMap := value.(map[string]any) //nolint:forbidigo // any shape, as values are
+	below, isMap := value.(map[string]any)
 	return isMap && values(below).has(rest)
 }
 

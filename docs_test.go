@@ -23,7 +23,7 @@ type page struct {
 }
 
 var (
-	fence   = regexp.MustCompile("(?ms)^[ ]*```([a-z]*)\n(.*?)^[ ]*```$")
+	fence   = regexp.MustCompile("(?ms)^ *```([a-z]*)\n((?:.*?\n)??) *```$")
 	span    = regexp.MustCompile("`([^`]+)`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)

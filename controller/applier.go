@@ -69,13 +69,9 @@ func (r *application) carryOut(ctx context.Context, action effects.Action) (wrot
 	case effects.PatchClaim:
 		return true, r.patchVersioned(ctx, kindNodeClaim.named(action.Claim), action.Claim.ResourceVersion, action.Change)
 	case effects.PatchNode:
-		patch, err := nodePatch(action)
-		if err != nil {
-			return false, err
-		}
 		node := kindNode.new()
 		node.SetName(action.Node.Name)
-		return true, r.patch(ctx, node, patch)
+		return true, r.patch(ctx, node, nodePatch(action))
 	case effects.CreatePod:
 		return r.create(ctx, action.Pod.DeepCopy())
 	case effects.DeletePod:
@@ -105,19 +101,11 @@ func (r *application) patchPool(ctx context.Context, a effects.PatchPool) error 
 	if a.Anchored == "" {
 		return r.patchVersioned(ctx, pool, a.Pool.ResourceVersion, a.Change)
 	}
-	patch, err := anchoredPatch(a)
-	if err != nil {
-		return err
-	}
-	return r.patch(ctx, pool, patch)
+	return r.patch(ctx, pool, anchoredPatch(a))
 }
 
 func (r *application) patchVersioned(ctx context.Context, object client.Object, decidedOn string, change effects.Change) error {
-	patch, err := versionedPatch(object.GetUID(), r.versionOf(object.GetUID(), decidedOn), change)
-	if err != nil {
-		return err
-	}
-	return r.patch(ctx, object, patch)
+	return r.patch(ctx, object, versionedPatch(object.GetUID(), r.versionOf(object.GetUID(), decidedOn), change))
 }
 
 // versionOf is the version that an object got in this run, or else the one that was decided on.

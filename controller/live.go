@@ -88,7 +88,7 @@ func (l *LiveReader) List(ctx context.Context, into client.ObjectList, options .
 
 // PodsOn lists the Pods of a Node.
 func (l *LiveReader) PodsOn(ctx context.Context, node string) ([]*corev1.Pod, error) {
-	return (&Reader{Cache: l}).pods(ctx, client.MatchingFields{indexNode: node})
+	return (&Reader{Cache: l}).pods(ctx, indexNode, node)
 }
 
 // Budgets lists every PodDisruptionBudget.
@@ -131,7 +131,7 @@ func once[T any, P listable[T]](
 ) ([]T, error) {
 	if !k.listed {
 		items, err := pages[T, P](ctx, l.server, fresh, options)
-		if err = l.tolerate(err); err != nil {
+		if err := l.tolerate(err); err != nil {
 			return nil, err
 		}
 		k.items, k.listed = items, true

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,19 +21,22 @@ import (
 type Policies struct {
 	reader client.Reader
 
-	mu     sync.Mutex
-	judged map[types.UID]judged
+	mu sync.Mutex
+	// day and judged are those of the last answer: its assessments are shared, and never changed.
+	day         time.Time
+	judged      []judged
+	assessments []rotation.Assessment
 }
 
+// judged says which policy an assessment is of.
 type judged struct {
+	uid        types.UID
 	generation int64
-	day        time.Time
-	assessment rotation.Assessment
 }
 
 // NewPolicies reads through the cache behind reader.
 func NewPolicies(reader client.Reader) *Policies {
-	return &Policies{reader: reader, judged: map[types.UID]judged{}}
+	return &Policies{reader: reader}
 }
 
 // Assess lists every RotationPolicy and judges it as of the UTC day of now.
@@ -43,18 +47,26 @@ func (p *Policies) Assess(ctx context.Context, now time.Time) ([]rotation.Assess
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	day := now.UTC().Truncate(24 * time.Hour)
+	if day := now.UTC().Truncate(24 * time.Hour); !day.Equal(p.day) {
+		p.day, p.judged, p.assessments = day, nil, nil
+	}
+	same := func(known judged, policy v1alpha1.RotationPolicy) bool {
+		return known.uid == policy.UID && known.generation == policy.Generation
+	}
+	if len(p.judged) > 0 && slices.EqualFunc(p.judged, list.Items, same) {
+		return p.assessments, nil
+	}
+	current := make([]judged, len(list.Items))
 	assessments := make([]rotation.Assessment, len(list.Items))
-	current := make(map[types.UID]judged, len(list.Items))
 	for i := range list.Items {
 		policy := &list.Items[i]
-		known, found := p.judged[policy.UID]
-		if !found || known.generation != policy.Generation || !known.day.Equal(day) {
-			known = judged{policy.Generation, day, rotation.Assess(policy, day)}
+		current[i] = judged{policy.UID, policy.Generation}
+		if known := slices.Index(p.judged, current[i]); known >= 0 {
+			assessments[i] = p.assessments[known]
+		} else {
+			assessments[i] = rotation.Assess(policy, p.day)
 		}
-		current[policy.UID] = known
-		assessments[i] = known.assessment
 	}
-	p.judged = current
+	p.judged, p.assessments = current, assessments
 	return assessments, nil
 }

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +17,14 @@ import (
 
 	"noderotation.io/noderotation/rotation"
 )
+
+// Shelves is what a cache may offer beside client.Reader: its objects by an index, in order of namespace and name,
+// without a copy of each. An in-memory cluster does.
+type Shelves interface {
+	NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim
+	NodesBy(index, value string) []*corev1.Node
+	PodsBy(index, value string) []*corev1.Pod
+}
 
 // Reader makes Snapshots from the cache. It never asks the API server. Safe for concurrent use.
 type Reader struct {
@@ -38,15 +47,18 @@ func (r *Reader) Snapshot(ctx context.Context, np *karpenterv1.NodePool, now tim
 	if s.Claims, err = r.claims(ctx, np.Name); err != nil {
 		return s, err
 	}
-	s = s.Observe()
-	if s.Anchor() == "" && len(s.Selection.Due) == 0 {
-		// A claim that is not of age is judged without its Node. This is nearly every pass of nearly every pool.
-		return s, nil
+	s.Feasibility = r.translations.judge(&s)
+	if s.Anchor() == "" {
+		s.Selection = rotation.Select(s)
+		if len(s.Selection.Due) == 0 {
+			// A claim that is not of age is judged without its Node. This is nearly every pass of nearly every pool.
+			return s, nil
+		}
 	}
 	if s.Nodes, err = r.nodes(ctx, s); err != nil {
 		return s, err
 	}
-	s = s.Observe()
+	s.Selection = rotation.Select(s)
 	if s.SubjectName() == "" {
 		return s, nil
 	}
@@ -54,6 +66,9 @@ func (r *Reader) Snapshot(ctx context.Context, np *karpenterv1.NodePool, now tim
 }
 
 func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, error) {
+	if shelves, ok := r.Cache.(Shelves); ok {
+		return r.translations.of(pool, shelves.NodeClaimsBy(indexPool, pool)), nil
+	}
 	var list karpenterv1.NodeClaimList
 	if err := r.Cache.List(ctx, &list, client.MatchingFields{indexPool: pool}); err != nil {
 		return nil, fmt.Errorf("the NodeClaims of NodePool %s cannot be listed: %w", pool, err)
@@ -68,40 +83,58 @@ func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, err
 
 // nodes lists the pool's Nodes and any other that the anchored rotation has marked.
 func (r *Reader) nodes(ctx context.Context, s rotation.Snapshot) (map[string]*corev1.Node, error) {
-	lookups := []client.MatchingFields{{indexPool: s.Pool.Name}}
+	type lookup struct{ index, value string }
+	lookups := []lookup{{indexPool, s.Pool.Name}}
 	if anchor := s.Anchor(); anchor != "" {
-		lookups = append(lookups, client.MatchingFields{indexSurgeFor: anchor})
+		lookups = append(lookups, lookup{indexSurgeFor, anchor})
 	}
 	nodes := make(map[string]*corev1.Node, len(s.Claims))
-	for _, lookup := range lookups {
-		var list corev1.NodeList
-		if err := r.Cache.List(ctx, &list, lookup); err != nil {
+	for _, l := range lookups {
+		found, err := r.nodesBy(ctx, l.index, l.value)
+		if err != nil {
 			return nil, fmt.Errorf("the Nodes of NodePool %s cannot be listed: %w", s.Pool.Name, err)
 		}
-		for i := range list.Items {
-			nodes[list.Items[i].Name] = &list.Items[i]
+		for _, node := range found {
+			nodes[node.Name] = node
 		}
 	}
 	return nodes, nil
 }
 
+func (r *Reader) nodesBy(ctx context.Context, index, value string) ([]*corev1.Node, error) {
+	if shelves, ok := r.Cache.(Shelves); ok {
+		return shelves.NodesBy(index, value), nil
+	}
+	var list corev1.NodeList
+	err := r.Cache.List(ctx, &list, client.MatchingFields{index: value})
+	nodes := make([]*corev1.Node, len(list.Items))
+	for i := range list.Items {
+		nodes[i] = &list.Items[i]
+	}
+	return nodes, err
+}
+
 // around adds the Pods and budgets that the subject's rotation depends on.
 func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snapshot, error) {
-	placeholders, err := r.pods(ctx, client.InNamespace(r.Settings.Namespace), client.MatchingFields{indexSurgeFor: s.SubjectName()})
+	surging, err := r.pods(ctx, indexSurgeFor, s.SubjectName(), client.InNamespace(r.Settings.Namespace))
 	if err != nil {
 		return s, err
 	}
-	s.Placeholders = slices.DeleteFunc(placeholders, func(p *corev1.Pod) bool { return !rotation.IsPlaceholder(p) })
+	for _, pod := range surging {
+		if pod.Namespace == r.Settings.Namespace && rotation.IsPlaceholder(pod) {
+			s.Placeholders = append(s.Placeholders, pod)
+		}
+	}
 	s.PodsByNode = map[string][]*corev1.Pod{}
 	for _, node := range touched(s) {
-		if s.PodsByNode[node], err = r.pods(ctx, client.MatchingFields{indexNode: node}); err != nil {
+		if s.PodsByNode[node], err = r.pods(ctx, indexNode, node); err != nil {
 			return s, err
 		}
 	}
 	if s.Anchor() == "" {
 		return s, nil
 	}
-	if s.Unbound, err = r.pods(ctx, client.MatchingFields{indexNode: unbound}); err != nil {
+	if s.Unbound, err = r.pods(ctx, indexNode, unbound); err != nil {
 		return s, err
 	}
 	if subject, exists := s.Subject(); exists && subject.Deleting() {
@@ -132,9 +165,13 @@ func touched(s rotation.Snapshot) []string {
 	return nodes
 }
 
-func (r *Reader) pods(ctx context.Context, options ...client.ListOption) ([]*corev1.Pod, error) {
+// pods looks Pods up by an index. Shelves may hand out more than is asked for within it.
+func (r *Reader) pods(ctx context.Context, index, value string, within ...client.ListOption) ([]*corev1.Pod, error) {
+	if shelves, ok := r.Cache.(Shelves); ok {
+		return shelves.PodsBy(index, value), nil
+	}
 	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, options...); err != nil {
+	if err := r.Cache.List(ctx, &list, append(within, client.MatchingFields{index: value})...); err != nil {
 		return nil, fmt.Errorf("Pods cannot be listed: %w", err)
 	}
 	pods := make([]*corev1.Pod, len(list.Items))
@@ -142,7 +179,7 @@ func (r *Reader) pods(ctx context.Context, options ...client.ListOption) ([]*cor
 		pods[i] = &list.Items[i]
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return pods, nil
 }

@@ -26,43 +26,84 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
+// operations are a JSON patch. Its document is written when it is sent; an API server in memory reads the operations.
+type operations []operation
+
+// Type is client.Patch's.
+func (operations) Type() types.PatchType { return types.JSONPatchType }
+
+// Data writes the document.
+func (o operations) Data(client.Object) ([]byte, error) { return written([]operation(o)) }
+
+// Operations visits the operations in order. A value is nil, a string, a bool or an empty struct.
+func (o operations) Operations(visit func(op, path string, value any)) {
+	for _, each := range o {
+		visit(each.Op, each.Path, each.Value)
+	}
+}
+
+// versioned is a merge patch of annotations that the API server refuses with a conflict unless the object still has
+// this resourceVersion. Like operations it is written when it is sent.
+type versioned struct {
+	uid         types.UID
+	version     string
+	annotations map[string]*string
+}
+
+// Type is client.Patch's.
+func (*versioned) Type() types.PatchType { return types.MergePatchType }
+
+// Data writes the document.
+func (v *versioned) Data(client.Object) ([]byte, error) {
+	return written(map[string]any{"metadata": map[string]any{
+		"uid": v.uid, "resourceVersion": v.version, "annotations": v.annotations,
+	}})
+}
+
+// Metadata is what the patch states: a nil annotation is taken out.
+func (v *versioned) Metadata() (uid types.UID, version string, annotations map[string]*string) {
+	return v.uid, v.version, v.annotations
+}
+
+func written(document any) ([]byte, error) {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("a patch cannot be written as JSON: %w", err)
+	}
+	return body, nil
+}
+
 const annotationsPath = "/metadata/annotations"
 
 // versionedPatch is a merge patch that the API server refuses with a conflict unless the object still has this
 // resourceVersion.
-func versionedPatch(uid types.UID, version string, change effects.Change) (client.Patch, error) {
-	annotations := map[string]*string{}
+func versionedPatch(uid types.UID, version string, change effects.Change) client.Patch {
+	annotations := make(map[string]*string, len(change.Set)+len(change.Remove))
 	for key, value := range change.Set {
 		annotations[key] = &value
 	}
 	for _, key := range change.Remove {
 		annotations[key] = nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": uid, "resourceVersion": version, "annotations": annotations,
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("a patch cannot be written as JSON: %w", err)
-	}
-	return client.RawPatch(types.MergePatchType, body), nil
+	return &versioned{uid, version, annotations}
 }
 
 // anchoredPatch is a patch of a NodePool that the API server refuses unless the same rotation is still anchored there.
 // Karpenter's own updates of the NodePool do not disturb it.
-func anchoredPatch(a effects.PatchPool) (client.Patch, error) {
-	ops := []operation{
-		{"test", "/metadata/uid", a.Pool.UID},
+func anchoredPatch(a effects.PatchPool) client.Patch {
+	ops := operations{
+		{"test", "/metadata/uid", string(a.Pool.UID)},
 		{"test", annotationPath(rotation.KeyActiveRotation), a.Anchored},
 		{"test", annotationPath(rotation.KeyAnchoredOn), nilIfEmpty(a.AnchoredOn)},
 	}
-	return jsonPatch(append(ops, changeOps(a.Change)...))
+	return append(ops, changeOps(a.Change)...)
 }
 
 // nodePatch is a patch of a Node that the API server refuses unless our markers, the protection and the cordon are as
 // they were when it was decided: an operator's hand in between wins.
-func nodePatch(a effects.PatchNode) (client.Patch, error) {
+func nodePatch(a effects.PatchNode) client.Patch {
 	node := a.Node
-	ops := []operation{{"test", "/metadata/uid", node.UID}}
+	ops := operations{{"test", "/metadata/uid", string(node.UID)}}
 	if node.Annotations == nil {
 		ops = append(ops, operation{"test", annotationsPath, nil}, operation{"add", annotationsPath, struct{}{}})
 	} else {
@@ -77,7 +118,7 @@ func nodePatch(a effects.PatchNode) (client.Patch, error) {
 		}
 		ops = append(ops, operation{"test", "/spec/unschedulable", was}, operation{"add", "/spec/unschedulable", *a.Unschedulable})
 	}
-	return jsonPatch(append(ops, changeOps(a.Change)...))
+	return append(ops, changeOps(a.Change)...)
 }
 
 func changeOps(change effects.Change) []operation {
@@ -89,14 +130,6 @@ func changeOps(change effects.Change) []operation {
 		ops = append(ops, operation{Op: "remove", Path: annotationPath(key)})
 	}
 	return ops
-}
-
-func jsonPatch(ops []operation) (client.Patch, error) {
-	body, err := json.Marshal(ops)
-	if err != nil {
-		return nil, fmt.Errorf("a patch cannot be written as JSON: %w", err)
-	}
-	return client.RawPatch(types.JSONPatchType, body), nil
 }
 
 // pointerEscapes are those of a JSON pointer's parts (RFC 6901).

@@ -3,7 +3,6 @@
 package controller
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -65,23 +64,33 @@ func claimOf(nc *karpenterv1.NodeClaim) rotation.Claim {
 	return claim
 }
 
-// translations remembers the claims of each pool as they were last translated: on most passes over a large pool none has
-// changed since. A Snapshot is a value, so that several may share them. Safe for concurrent use.
+// translations remembers the claims of each pool as they were last translated, and how the pool was judged: on most
+// passes over a large pool nothing has changed since. A Snapshot is a value, so that several may share them. Safe for
+// concurrent use.
 type translations struct {
-	mu    sync.Mutex
-	pools map[string][]rotation.Claim
+	mu     sync.Mutex
+	pools  map[string][]rotation.Claim
+	judged map[string]*rotation.Judged
 }
 
-// of translates the claims of the pool, in the order given.
+// of translates the claims of the pool, which are sorted by name: those that have changed.
 func (t *translations) of(pool string, claims []*karpenterv1.NodeClaim) []rotation.Claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if known := t.pools[pool]; slices.EqualFunc(claims, known, translated) {
+	known := t.pools[pool]
+	if unchanged(claims, known) {
 		return known
 	}
 	out := make([]rotation.Claim, len(claims))
 	for i, nc := range claims {
-		out[i] = claimOf(nc)
+		for len(known) > 0 && known[0].Name < nc.Name {
+			known = known[1:]
+		}
+		if len(known) > 0 && translated(nc, &known[0]) {
+			out[i] = known[0]
+		} else {
+			out[i] = claimOf(nc)
+		}
 	}
 	if t.pools == nil {
 		t.pools = map[string][]rotation.Claim{}
@@ -90,15 +99,43 @@ func (t *translations) of(pool string, claims []*karpenterv1.NodeClaim) []rotati
 	return out
 }
 
+func unchanged(claims []*karpenterv1.NodeClaim, known []rotation.Claim) bool {
+	if len(claims) != len(known) {
+		return false
+	}
+	for i, nc := range claims {
+		if !translated(nc, &known[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // forget drops what is remembered of a pool that is gone.
 func (t *translations) forget(pool string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.pools, pool)
+	delete(t.judged, pool)
+}
+
+// judge concludes what the policy means for the snapshot's pool.
+func (t *translations) judge(s *rotation.Snapshot) rotation.Feasibility {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.judged[s.Pool.Name]
+	if known == nil {
+		known = &rotation.Judged{}
+		if t.judged == nil {
+			t.judged = map[string]*rotation.Judged{}
+		}
+		t.judged[s.Pool.Name] = known
+	}
+	return known.Judge(s)
 }
 
 // translated tells whether claim is what nc is now.
-func translated(nc *karpenterv1.NodeClaim, claim rotation.Claim) bool {
+func translated(nc *karpenterv1.NodeClaim, claim *rotation.Claim) bool {
 	return nc.UID == claim.UID && nc.ResourceVersion == claim.ResourceVersion
 }
 

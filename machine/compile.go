@@ -4,6 +4,7 @@ package machine
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/looplab/fsm"
 )
@@ -17,6 +18,8 @@ type Machine[S, A any] struct {
 	laws     []Law
 	states   map[string]*compiledState[S, A]
 	events   []fsm.EventDesc
+	// idle holds looplab machines of these events that have fired and may fire again.
+	idle sync.Pool
 }
 
 // compiledState has what Decide needs of a state, looked up beforehand.

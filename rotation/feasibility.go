@@ -66,6 +66,44 @@ func Judge(s Snapshot) Feasibility {
 	return g.f
 }
 
+// Judged remembers a judgement and what it rests on: most passes over a pool judge what the last one did, and the
+// sentences of findings are long. The zero value remembers nothing.
+type Judged struct {
+	basis       basis
+	feasibility Feasibility
+}
+
+// basis is all of a snapshot that Judge looks at. A policy is never changed in place, and its terms go with it.
+type basis struct {
+	policy             *v1alpha1.RotationPolicy
+	survey             window.Survey
+	pool               string
+	expires, graced    bool
+	expireAfter, grace time.Duration
+	nodes              int
+}
+
+// Judge is the package's Judge, which it leaves out when nothing that it looks at has changed. The findings are shared:
+// nobody may change them.
+func (j *Judged) Judge(s *Snapshot) Feasibility {
+	now := basisOf(s)
+	if now.policy == nil || now != j.basis {
+		j.basis, j.feasibility = now, Judge(*s)
+	}
+	return j.feasibility
+}
+
+func basisOf(s *Snapshot) basis {
+	b := basis{policy: s.Governance.Policy, survey: s.Governance.Survey, pool: s.Pool.Name, nodes: fleet(s)}
+	if s.Pool.ExpireAfter != nil {
+		b.expires, b.expireAfter = true, *s.Pool.ExpireAfter
+	}
+	if s.Pool.TerminationGracePeriod != nil {
+		b.graced, b.grace = true, *s.Pool.TerminationGracePeriod
+	}
+	return b
+}
+
 // Fatal returns the first finding that stops new rotations; the second result is false when there is none.
 func (f Feasibility) Fatal() (Finding, bool) {
 	for _, finding := range f.Findings {
@@ -110,7 +148,7 @@ func groundsOf(s Snapshot) grounds {
 		Known: true, K: terms.K, P: survey.P, D: survey.D, Gap: survey.Gap, AlwaysOpen: survey.AlwaysOpen,
 		RotationBound:    plus(terms.ReadyTimeout, plus(g.grace, Buffer)),
 		RotationEstimate: plus(provisioning, drain),
-		Nodes:            fleet(s),
+		Nodes:            fleet(&s),
 		readyTimeout:     terms.ReadyTimeout,
 	}
 	f.LeadTime = plus(times(f.P, f.K), f.RotationBound)
@@ -171,7 +209,7 @@ func (g *grounds) burst() int {
 // fleet is N: the claims of the pool that are not being deleted. While a surge is under way those born since its start
 // are left out, since one of them stands for a node that is counted already: N, and the findings on it, then do not
 // flicker with every rotation.
-func fleet(s Snapshot) int {
+func fleet(s *Snapshot) int {
 	var surge Stamp
 	if anchored, ok := s.Claim(s.Anchor()); ok && !anchored.Deleting() {
 		surge = anchored.StartedAt()

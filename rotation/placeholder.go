@@ -56,12 +56,15 @@ func PlaceholderLabels() map[string]string {
 
 // IsPlaceholder tells whether the Pod is a placeholder of any rotation: it has the labels and says for which claim.
 func IsPlaceholder(pod *corev1.Pod) bool {
+	if pod.Annotations[KeySurgeFor] == "" { // nearly every Pod
+		return false
+	}
 	for key, value := range PlaceholderLabels() {
 		if pod.Labels[key] != value {
 			return false
 		}
 	}
-	return pod.Annotations[KeySurgeFor] != ""
+	return true
 }
 
 // NewPlaceholder is the bare Pod that induces the subject's replacement (§3.3, Placement), and its sizing. The same
@@ -173,7 +176,8 @@ func preference(weight int32, expressions []corev1.NodeSelectorRequirement) core
 func hostsToAvoid(s Snapshot) []string {
 	subject := s.SubjectName()
 	hosts := map[string]bool{}
-	for _, c := range s.Claims {
+	for i := range s.Claims {
+		c := &s.Claims[i]
 		if node := s.Nodes[c.NodeName]; node != nil && (c.Name == subject || s.Selection.Due[c.Name]) {
 			hosts[hostnameOf(node)] = true
 		}

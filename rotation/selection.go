@@ -62,14 +62,14 @@ func Select(s Snapshot) Selection {
 	best := -1
 	for i := range s.Claims {
 		c := &s.Claims[i]
-		dueAt, everDue := s.DueAt(*c)
+		dueAt, everDue := s.Governance.dueAt(c)
 		if everDue && !s.Now.Before(dueAt) {
 			if sel.Due == nil {
 				sel.Due = map[string]bool{}
 			}
 			sel.Due[c.Name] = true
 		}
-		candidacy := candidacyOf(s, c, dueAt, everDue)
+		candidacy := candidacyOf(&s, c, dueAt, everDue)
 		sel.Candidacies[i] = candidacy
 		sel.Next = earlier(sel.Next, candidacy.Until)
 		if candidacy.Standing != Eligible {
@@ -105,34 +105,40 @@ func refusal(s Snapshot) string {
 
 // DueAt is the first instant at which the claim is of age: past deadline − leadTime, or past the age of an explicit
 // override (§3.2). The second result is false when no instant is: the claim has no deadline and no override applies.
-func (s Snapshot) DueAt(c Claim) (time.Time, bool) {
-	terms := s.Governance.Terms
-	if terms.AgeThreshold != nil {
-		return After(c.Created.Add(*terms.AgeThreshold)), true
+func (s Snapshot) DueAt(c Claim) (time.Time, bool) { return s.Governance.dueAt(&c) }
+
+// dueAt is asked for every claim in every pass: it copies neither.
+func (g *Governance) dueAt(c *Claim) (time.Time, bool) {
+	if g.Terms.AgeThreshold != nil {
+		return After(c.Created.Add(*g.Terms.AgeThreshold)), true
 	}
-	deadline, ok := c.Deadline()
-	if !ok {
+	if c.ExpireAfter == nil {
 		return time.Time{}, false
 	}
-	return After(deadline.Add(-s.LeadTime(c))), true
+	return After(c.Created.Add(*c.ExpireAfter).Add(-g.leadTime(c))), true
 }
 
 // LeadTime is how long before its deadline a claim is selected: K·P + t_rot (§3.2).
-func (s Snapshot) LeadTime(c Claim) time.Duration {
-	terms := s.Governance.Terms
-	return time.Duration(terms.K)*s.Governance.Survey.P + c.RotationBound(terms.ReadyTimeout)
+func (s Snapshot) LeadTime(c Claim) time.Duration { return s.Governance.leadTime(&c) }
+
+func (g *Governance) leadTime(c *Claim) time.Duration {
+	return time.Duration(g.Terms.K)*g.Survey.P + c.RotationBound(g.Terms.ReadyTimeout)
 }
 
-func candidacyOf(s Snapshot, c *Claim, dueAt time.Time, everDue bool) Candidacy {
+func candidacyOf(s *Snapshot, c *Claim, dueAt time.Time, everDue bool) Candidacy {
 	out := Candidacy{Claim: c.Name}
-	state, err := c.State()
-	switch {
+	switch { // most claims of most passes go no further
 	case c.Deleting():
 		out.Standing = BeingDeleted
+		return out
 	case !everDue:
 		out.Standing = NeverDue
+		return out
 	case s.Now.Before(dueAt):
 		out.Standing, out.Until = NotYetDue, dueAt
+		return out
+	}
+	switch state, err := c.State(); {
 	case !c.Ready:
 		out.Standing = NotReady
 	case err != nil:

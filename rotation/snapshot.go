@@ -5,7 +5,7 @@ package rotation
 import (
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,8 +107,8 @@ func (s Snapshot) Subject() (Claim, bool) { return s.Claim(s.SubjectName()) }
 
 // Claim finds a claim of the pool by name.
 func (s Snapshot) Claim(name string) (Claim, bool) {
-	i, found := slices.BinarySearchFunc(s.Claims, name, func(c Claim, name string) int { return strings.Compare(c.Name, name) })
-	if !found {
+	i := sort.Search(len(s.Claims), func(i int) bool { return s.Claims[i].Name >= name })
+	if i == len(s.Claims) || s.Claims[i].Name != name {
 		return Claim{}, false
 	}
 	return s.Claims[i], true
@@ -119,9 +119,9 @@ func (s Snapshot) ClaimOfNode(node string) (Claim, bool) {
 	if node == "" {
 		return Claim{}, false
 	}
-	for _, c := range s.Claims {
-		if c.NodeName == node {
-			return c, true
+	for i := range s.Claims {
+		if s.Claims[i].NodeName == node {
+			return s.Claims[i], true
 		}
 	}
 	return Claim{}, false

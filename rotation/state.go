@@ -97,7 +97,8 @@ func (c Claim) releasedDraining() bool {
 // whose governance was lost while its claim drained has let the anchor go: the claim's released-at keeps the next
 // rotation from starting beside it (§3.8).
 func (s Snapshot) Settled() (bool, string) {
-	for _, c := range s.Claims {
+	for i := range s.Claims {
+		c := &s.Claims[i]
 		if !c.Deleting() || c.Name == s.Anchor() {
 			continue
 		}

@@ -41,14 +41,19 @@ var meanings = []struct {
 // Unreadables lists every annotation of the pool and its claims that cannot be read.
 func Unreadables(s Snapshot) []Unreadable {
 	found := unreadableOf(nil, "NodePool", s.Pool.Name, s.Pool.Annotations)
-	for _, c := range s.Claims {
+	for i := range s.Claims {
+		c := &s.Claims[i]
 		found = unreadableOf(found, "NodeClaim", c.Name, c.Annotations)
 	}
 	return found
 }
 
 func unreadableOf(found []Unreadable, kind, name string, annotations map[string]string) []Unreadable {
-	for _, m := range meanings {
+	if len(annotations) == 0 {
+		return found
+	}
+	for i := range meanings {
+		m := &meanings[i]
 		if m.kind != kind {
 			continue
 		}

@@ -4,7 +4,8 @@ package sim
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/resource"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helpers "k8s.io/component-helpers/resource"
 )
 
 // amounts are quantities of resources, in a form that is quick to add up: thousandths of a CPU, whole units of the rest.
@@ -16,18 +17,22 @@ type amounts struct {
 
 func amountsOf(list corev1.ResourceList) amounts {
 	var a amounts
+	known := 0
+	take := func(name corev1.ResourceName, into *int64, value func(*resource.Quantity) int64) {
+		if quantity, stated := list[name]; stated {
+			*into = value(&quantity)
+			known++
+		}
+	}
+	take(corev1.ResourceCPU, &a.cpu, (*resource.Quantity).MilliValue)
+	take(corev1.ResourceMemory, &a.memory, (*resource.Quantity).Value)
+	take(corev1.ResourcePods, &a.pods, (*resource.Quantity).Value)
+	if known == len(list) {
+		return a
+	}
+	a.rest = make(map[corev1.ResourceName]int64, len(list)-known)
 	for name, quantity := range list {
-		switch name {
-		case corev1.ResourceCPU:
-			a.cpu = quantity.MilliValue()
-		case corev1.ResourceMemory:
-			a.memory = quantity.Value()
-		case corev1.ResourcePods:
-			a.pods = quantity.Value()
-		default:
-			if a.rest == nil {
-				a.rest = map[corev1.ResourceName]int64{}
-			}
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourcePods {
 			a.rest[name] = quantity.Value()
 		}
 	}
@@ -41,7 +46,7 @@ func requestsOf(pod *corev1.Pod) amounts {
 	if len(spec.InitContainers) == 0 && len(spec.Overhead) == 0 && spec.Resources == nil && len(spec.Containers) == 1 {
 		a = amountsOf(spec.Containers[0].Resources.Requests)
 	} else {
-		a = amountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
+		a = amountsOf(helpers.PodRequests(pod, helpers.PodResourcesOptions{}))
 	}
 	a.pods = 1
 	return a

@@ -161,7 +161,7 @@ func (f Fleet) workload() Workload {
 
 // runningPod is the workload's nth Pod, running on the node.
 func (l *Workload) runningPod(n int, node string, since time.Time) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: *l.Template.ObjectMeta.DeepCopy(), Spec: *l.Template.Spec.DeepCopy()}
+	pod := &corev1.Pod{ObjectMeta: l.Template.ObjectMeta, Spec: l.Template.Spec} // shared, as the cluster shares what it holds
 	pod.Namespace, pod.Name = l.Namespace, fmt.Sprintf("%s-%d", l.Name, n)
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kindReplicaSet, Name: l.Name, Controller: new(true)}}
 	pod.Spec.NodeName = node

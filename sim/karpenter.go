@@ -222,7 +222,7 @@ func (w *World) register(move Move) {
 			Taints:     slices.Concat(claim.Spec.Taints, claim.Spec.StartupTaints, []corev1.Taint{{Key: taintNotReady, Effect: corev1.TaintEffectNoSchedule}}),
 		},
 	}
-	if err := w.Create(node); err != nil {
+	if err := w.Adopt(node); err != nil {
 		w.tell("karpenter", "cannot register Node %s: %v", node.Name, err)
 		return
 	}

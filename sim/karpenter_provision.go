@@ -26,51 +26,58 @@ type host struct {
 }
 
 func (w *World) provision() {
-	pods := w.homeless()
-	if len(pods) == 0 {
-		return
-	}
+	pools := w.toProvision()
+	wishes := w.homeless(pools)
 	hosts := map[string][]*host{}
-	for _, pod := range pods {
-		wish := w.wishOf(pod)
-		if w.planned(&wish, hosts) {
+	unserved := map[string]bool{}
+	for i := range wishes {
+		wish := &wishes[i]
+		if w.planned(wish, hosts) {
 			continue
 		}
-		if h, pool := w.claimFor(&wish); h != nil {
+		pool, _ := poolOfPod(wish.pod)
+		unserved[pool] = true
+		if h, pool := w.claimFor(wish); h != nil {
 			hosts[pool] = append(w.hostsOf(pool, hosts), h)
 			h.room = h.room.minus(wish.requests)
 		}
 	}
+	w.news.provisioned(pools, unserved)
 }
 
-// homeless are the Pods that need room, those that ask for most first.
-func (w *World) homeless() []*corev1.Pod {
-	var pods []*corev1.Pod
+// homeless are the Pods of these pools that need room, those that ask for most first.
+func (w *World) homeless(pools map[string]bool) []wish {
+	var wishes []wish
 	for _, pod := range w.PodsBy(byNode, unbound) {
+		if pool, _ := poolOfPod(pod); pools != nil && !pools[pool] {
+			continue
+		}
 		if pod.DeletionTimestamp == nil && unschedulable(pod) && pod.Status.NominatedNodeName == "" {
-			pods = append(pods, pod)
+			wishes = append(wishes, w.wishOf(pod))
 		}
 	}
 	for _, node := range w.NodesBy(byDeletion, deleting) {
+		if pools != nil && !pools[node.Labels[rotation.LabelNodePool]] {
+			continue
+		}
 		for _, pod := range w.PodsBy(byNode, node.Name) {
 			if pod.DeletionTimestamp == nil && !finished(pod) && ownerOf(pod).kind != kindDaemonSet {
-				pods = append(pods, pod)
+				wishes = append(wishes, w.wishOf(pod))
 			}
 		}
 	}
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		ra, rb := requestsOf(a), requestsOf(b)
-		return cmp.Or(cmp.Compare(rb.cpu, ra.cpu), cmp.Compare(rb.memory, ra.memory), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		return cmp.Or(cmp.Compare(b.requests.cpu, a.requests.cpu), cmp.Compare(b.requests.memory, a.requests.memory),
+			a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.pod.Namespace, b.pod.Namespace), cmp.Compare(a.pod.Name, b.pod.Name))
 	})
-	return pods
+	return wishes
 }
 
 // planned finds room for the Pod on what is there or coming.
 func (w *World) planned(wish *wish, hosts map[string][]*host) bool {
 	for _, pool := range w.poolsFor(wish.pod) {
 		for _, h := range w.hostsOf(pool.Name, hosts) {
-			if wish.admits(h.node) && h.room.holds(wish.requests) {
+			if h.room.holds(wish.requests) && wish.admits(h.node) {
 				h.room = h.room.minus(wish.requests)
 				return true
 			}
@@ -84,23 +91,29 @@ func (w *World) hostsOf(pool string, known map[string][]*host) []*host {
 	if hosts, made := known[pool]; made {
 		return hosts
 	}
-	var hosts []*host
-	for _, claim := range w.NodeClaimsBy(byPool, pool) {
+	nobody := &corev1.Pod{} // of the priority that most have
+	claims := w.NodeClaimsBy(byPool, pool)
+	hosts := make([]*host, 0, len(claims)+1)
+	for _, claim := range claims {
 		if claim.DeletionTimestamp != nil {
 			continue
 		}
 		node := w.Node(claim.Status.NodeName)
-		switch {
-		case node == nil:
+		if node == nil {
 			node = w.expected(claim)
-		case node.DeletionTimestamp != nil:
+			hosts = append(hosts, &host{node, amountsOf(node.Status.Allocatable)})
 			continue
-		case slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintNotReady }):
+		}
+		if node.DeletionTimestamp != nil {
+			continue
+		}
+		room := w.room(node, nobody)
+		if hasTaint(node, taintNotReady) {
 			started := *node
 			started.Spec.Taints = claim.Spec.Taints
 			node = &started
 		}
-		hosts = append(hosts, &host{node, w.room(node, &corev1.Pod{})})
+		hosts = append(hosts, &host{node, room})
 	}
 	known[pool] = hosts
 	return hosts
@@ -152,7 +165,7 @@ func (w *World) claimFor(wish *wish) (h *host, pool string) {
 				continue
 			}
 			claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
-			if err := w.Create(claim); err != nil {
+			if err := w.Adopt(claim); err != nil {
 				w.tell("karpenter", "cannot create NodeClaim %s: %v", claim.Name, err)
 				return nil, ""
 			}

@@ -100,19 +100,35 @@ func (w *World) podLeft(name string) {
 	case node == nil:
 	case node.DeletionTimestamp != nil:
 		w.call(Move{Verb: drain, On: cluster.KeyOf(node)})
-	case w.config.Karpenter.ConsolidateAfter > 0 && len(w.guests(node)) == 0:
+	case w.config.Karpenter.ConsolidateAfter > 0 && w.empty(node):
 		w.later(Move{consolidate, cluster.KeyOf(node), node.UID}, w.config.Karpenter.ConsolidateAfter)
 	}
 }
 
 // guests are the Pods of a node that a drain must move: not a daemon set's, which tolerate it, and none that is done.
 func (w *World) guests(node *corev1.Node) []*corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(w.PodsBy(byNode, node.Name)), func(p *corev1.Pod) bool {
-		return finished(p) || ownerOf(p).kind == kindDaemonSet || toleratesDisruption(p)
-	})
+	var guests []*corev1.Pod
+	for _, p := range w.PodsBy(byNode, node.Name) {
+		if guest(p) {
+			guests = append(guests, p)
+		}
+	}
+	return guests
+}
+
+func guest(pod *corev1.Pod) bool {
+	return !finished(pod) && ownerOf(pod).kind != kindDaemonSet && !toleratesDisruption(pod)
+}
+
+// empty tells whether the node has no guests.
+func (w *World) empty(node *corev1.Node) bool {
+	return !slices.ContainsFunc(w.PodsBy(byNode, node.Name), guest)
 }
 
 func toleratesDisruption(pod *corev1.Pod) bool {
+	if len(pod.Spec.Tolerations) == 0 {
+		return false
+	}
 	its := wish{pod: pod}
 	return its.toleratesAll([]corev1.Taint{karpenterv1.DisruptedNoScheduleTaint})
 }
@@ -136,7 +152,7 @@ func (w *World) drain(name string) {
 			_ = w.Evict(pod)
 		}
 	}
-	if len(w.guests(node)) == 0 || (ends && !w.now.Before(end)) {
+	if w.empty(node) || (ends && !w.now.Before(end)) {
 		w.finishLater(node)
 	}
 }
@@ -192,7 +208,7 @@ func (w *World) finishNode(move Move) {
 // consolidate ends a node that has been empty for long enough.
 func (w *World) consolidate(move Move) {
 	node := w.Node(move.On.Name)
-	if node == nil || node.UID != move.UID || node.DeletionTimestamp != nil || len(w.guests(node)) > 0 {
+	if node == nil || node.UID != move.UID || node.DeletionTimestamp != nil || !w.empty(node) {
 		return
 	}
 	if claim := w.claimOfNode(node); claim != nil {

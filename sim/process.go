@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/controller"
 	"noderotation.io/noderotation/rotation"
@@ -44,6 +45,8 @@ type process struct {
 	// unseen are the changes that the cache does not show yet, oldest first.
 	unseen []cluster.Change
 	pools  map[string]*turn
+	// anchored are the pools with a rotation in flight, as far as the cache shows.
+	anchored map[string]bool
 
 	// last is what the witness saw of the pass in hand, and told counts what was announced in it.
 	last    controller.Pass
@@ -53,8 +56,10 @@ type process struct {
 
 // turn is when a pool is next looked at: an entry of the work queue.
 type turn struct {
-	at       time.Time
-	due      bool
+	at  time.Time
+	due bool
+	// timed is true of an entry that came due by itself: what else stands in the queue for that instant is not it.
+	timed    bool
 	failures int
 	// asleep is true while passes are left out that would have been made every step since base.
 	asleep bool
@@ -70,9 +75,12 @@ func (w *World) StartController() {
 		return
 	}
 	w.tell("controller", "starts")
-	p := &process{world: w, ctx: log.IntoContext(context.Background(), logr.Discard()), pools: map[string]*turn{}, cache: w.View}
+	p := &process{world: w, ctx: log.IntoContext(context.Background(), logr.Discard()), pools: map[string]*turn{}, anchored: map[string]bool{}, cache: w.View}
 	if w.config.Controller.Lag > 0 {
 		p.cache = w.View.Clone()
+	}
+	for _, pool := range p.cache.NodePools() {
+		p.follow(pool)
 	}
 	p.assemble()
 	w.control = p
@@ -199,7 +207,7 @@ func (p *process) wake(pool string) {
 	if t.due && !t.at.After(p.world.now) {
 		return
 	}
-	t.due, t.at, t.asleep = true, p.world.now, false
+	t.due, t.timed, t.at, t.asleep = true, false, p.world.now, false
 	p.world.call(Move{Verb: pass, On: cluster.Key{Name: pool}})
 }
 
@@ -209,17 +217,17 @@ func (p *process) again(pool string, at time.Time) {
 	if t.due && !t.at.After(at) {
 		return
 	}
-	t.due, t.at = true, at
+	t.due, t.timed, t.at = true, true, at
 	p.world.queue.add(Move{Verb: timedPass, On: cluster.Key{Name: pool}}, at)
 }
 
 // come makes the pool's pass, if it is its turn: an entry that a later or an earlier one has replaced is let go.
-func (p *process) come(pool string, at time.Time) {
+func (p *process) come(pool string, timed bool, at time.Time) {
 	if p == nil {
 		return
 	}
 	t := p.turnOf(pool)
-	if !t.due || !t.at.Equal(at) {
+	if !t.due || t.timed != timed || !t.at.Equal(at) {
 		return
 	}
 	t.due, t.asleep = false, false
@@ -258,12 +266,15 @@ func (p *process) quiet() bool {
 	return p.lastErr == nil && p.last.Writes == 0 && p.told == 0 && p.last.Decision.Row != nil && p.last.Wake == p.last.Decision.Row.Requeue
 }
 
-// sleeps is the first moment at which a pass could differ though nothing changes: a verdict's, or the day's first pass,
-// for which the windows are surveyed anew.
+// sleeps is the first moment at which a pass could differ though nothing changes: a verdict's; or that of the first pass
+// after another claim can have become the candidate, or after midnight, when the windows are surveyed anew.
 func (p *process) sleeps(step time.Duration) time.Time {
 	now := p.world.now
-	midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	until := now.Add((midnight.Sub(now) + step - 1) / step * step) //nolint:durationcheck // rounded up to whole steps
+	least := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	if next := p.last.Snapshot.Selection.Next; next.After(now) && next.Before(least) {
+		least = next
+	}
+	until := now.Add((least.Sub(now) + step - 1) / step * step) //nolint:durationcheck // rounded up to whole steps
 	if lasts, known := p.last.Decision.Lasts(now); known && now.Add(lasts).Before(until) {
 		until = now.Add(lasts)
 	}
@@ -278,7 +289,9 @@ func (p *process) disturb(c cluster.Change) {
 	}
 	switch c.Kind {
 	case cluster.NodePool:
-		p.rouse(c.Object().GetName())
+		pool, _ := c.Object().(*karpenterv1.NodePool)
+		p.follow(pool)
+		p.rouse(pool.Name)
 	case cluster.NodeClaim, cluster.Node:
 		p.rouse(c.Object().GetLabels()[rotation.LabelNodePool])
 	case cluster.Pod:
@@ -290,7 +303,13 @@ func (p *process) disturb(c cluster.Change) {
 				}
 			}
 		}
-		if before, was := c.Before.(*corev1.Pod); pod.Spec.NodeName == "" || (was && before.Spec.NodeName == "") {
+		before, was := c.Before.(*corev1.Pod)
+		if pod.Spec.NodeName != "" && (!was || before.Spec.NodeName != "") {
+			return
+		}
+		if pool, bound := poolOfPod(pod); bound { // it can have induced no other pool's claim
+			p.rouse(pool)
+		} else {
 			p.rouseAnchored()
 		}
 	case cluster.Budget:
@@ -301,12 +320,17 @@ func (p *process) disturb(c cluster.Change) {
 
 // rouseAnchored rouses the pools with a rotation in flight: only they look at unbound Pods and at budgets.
 func (p *process) rouseAnchored() {
-	for name, t := range p.pools {
-		if t.asleep {
-			if pool := p.cache.NodePool(name); pool != nil && pool.Annotations[rotation.KeyActiveRotation] != "" {
-				p.rouse(name)
-			}
-		}
+	for name := range p.anchored {
+		p.rouse(name)
+	}
+}
+
+// follow keeps track of a pool's anchor.
+func (p *process) follow(pool *karpenterv1.NodePool) {
+	if pool.Annotations[rotation.KeyActiveRotation] != "" {
+		p.anchored[pool.Name] = true
+	} else {
+		delete(p.anchored, pool.Name)
 	}
 }
 

@@ -3,7 +3,6 @@
 package sim
 
 import (
-	"container/heap"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -68,7 +67,7 @@ type queue struct {
 
 func (q *queue) add(move Move, at time.Time) {
 	q.order++
-	heap.Push(&q.moves, Due{move, at, q.order})
+	q.moves.push(Due{move, at, q.order})
 }
 
 // once adds a move for the present instant, unless it has been called for already.
@@ -88,7 +87,7 @@ func (q *queue) pop(by time.Time) (Due, bool) {
 	if len(q.moves) == 0 || q.moves[0].At.After(by) {
 		return Due{}, false
 	}
-	next, _ := heap.Pop(&q.moves).(Due)
+	next := q.moves.pop()
 	delete(q.called, next.Move)
 	return next, true
 }
@@ -97,32 +96,53 @@ func (q *queue) pop(by time.Time) (Due, bool) {
 // were called for.
 type dues []Due
 
-func (d dues) Len() int      { return len(d) }
-func (d dues) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
-func (d dues) Less(i, j int) bool {
-	if !d[i].At.Equal(d[j].At) {
-		return d[i].At.Before(d[j].At)
+func (d dues) before(i, j int) bool {
+	a, b := &d[i], &d[j]
+	if !a.At.Equal(b.At) {
+		return a.At.Before(b.At)
 	}
-	switch a, b := d[i].Verb == timedPass, d[j].Verb == timedPass; {
-	case a != b:
-		return a
-	case a && d[i].On != d[j].On:
-		return d[i].On.Name < d[j].On.Name
+	switch timed := a.Verb == timedPass; {
+	case timed != (b.Verb == timedPass):
+		return timed
+	case timed && a.On != b.On:
+		return a.On.Name < b.On.Name
 	default:
-		return d[i].order < d[j].order
+		return a.order < b.order
 	}
 }
 
-// Push is heap.Interface's.
-func (d *dues) Push(x any) {
-	if due, ok := x.(Due); ok {
-		*d = append(*d, due)
+func (d *dues) push(due Due) {
+	*d = append(*d, due)
+	heap := *d
+	for i := len(heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !heap.before(i, parent) {
+			return
+		}
+		heap[i], heap[parent] = heap[parent], heap[i]
+		i = parent
 	}
 }
 
-// Pop is heap.Interface's.
-func (d *dues) Pop() any {
-	last := (*d)[len(*d)-1]
-	*d = (*d)[:len(*d)-1]
-	return last
+func (d *dues) pop() Due {
+	heap := *d
+	first, last := heap[0], len(heap)-1
+	heap[0] = heap[last]
+	heap[last] = Due{}
+	heap = heap[:last]
+	*d = heap
+	for i := 0; ; {
+		least := 2*i + 1
+		if least >= len(heap) {
+			return first
+		}
+		if right := least + 1; right < len(heap) && heap.before(right, least) {
+			least = right
+		}
+		if !heap.before(least, i) {
+			return first
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
 }

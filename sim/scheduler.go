@@ -19,9 +19,15 @@ import (
 // affinity, taints and the cordon, most important Pod first, to the node that the Pod prefers and that has most room. A
 // Pod that fits nowhere preempts lesser ones if its policy lets it, else it is marked Unschedulable.
 
-// schedule looks at every Pod that has no node.
+// schedule looks at every Pod that has no node, as far as it could not be placed for a reason that may be gone.
 func (w *World) schedule() {
-	waiting := slices.Clone(w.PodsBy(byNode, unbound))
+	pools := w.toSchedule()
+	var waiting []*corev1.Pod
+	for _, pod := range w.PodsBy(byNode, unbound) {
+		if pool, _ := poolOfPod(pod); pools == nil || pools[pool] {
+			waiting = append(waiting, pod)
+		}
+	}
 	slices.SortStableFunc(waiting, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(priorityOf(b), priorityOf(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 	})
@@ -43,11 +49,8 @@ func (w *World) place(pod *corev1.Pod) *corev1.Node {
 	var best *corev1.Node
 	var bestScore, bestRoom int64
 	for _, node := range w.nodesFor(pod) {
-		if !wish.admits(node) {
-			continue
-		}
-		room := w.room(node, pod)
-		if !room.holds(wish.requests) {
+		room := w.room(node, pod) // known, and sooner compared than labels
+		if !room.holds(wish.requests) || !wish.admits(node) {
 			continue
 		}
 		score := wish.score(node)
@@ -64,22 +67,6 @@ func (w *World) nodesFor(pod *corev1.Pod) []*corev1.Node {
 		return w.NodesBy(byPool, pool)
 	}
 	return w.Nodes()
-}
-
-// room is what a node has left for this Pod: what is promised to a Pod that preempted for it is kept from lesser ones.
-func (w *World) room(node *corev1.Node, pod *corev1.Pod) amounts {
-	room := amountsOf(node.Status.Allocatable)
-	for _, p := range w.PodsBy(byNode, node.Name) {
-		if !finished(p) {
-			room = room.minus(requestsOf(p))
-		}
-	}
-	for _, p := range w.PodsBy(byNode, unbound) {
-		if p.Status.NominatedNodeName == node.Name && p.UID != pod.UID && priorityOf(p) >= priorityOf(pod) {
-			room = room.minus(requestsOf(p))
-		}
-	}
-	return room
 }
 
 func (w *World) bind(pod *corev1.Pod, node *corev1.Node) {
@@ -141,10 +128,16 @@ func (w *World) leaving(node *corev1.Node, pod *corev1.Pod) bool {
 }
 
 func (w *World) victims(node *corev1.Node, pod *corev1.Pod, requests amounts) []*corev1.Pod {
+	var lesser []*corev1.Pod
+	for _, p := range w.PodsBy(byNode, node.Name) {
+		if priorityOf(p) < priorityOf(pod) && p.DeletionTimestamp == nil {
+			lesser = append(lesser, p)
+		}
+	}
+	if len(lesser) == 0 {
+		return nil
+	}
 	room := w.room(node, pod)
-	lesser := slices.DeleteFunc(slices.Clone(w.PodsBy(byNode, node.Name)), func(p *corev1.Pod) bool {
-		return priorityOf(p) >= priorityOf(pod) || p.DeletionTimestamp != nil
-	})
 	slices.SortStableFunc(lesser, func(a, b *corev1.Pod) int { return cmp.Compare(priorityOf(a), priorityOf(b)) })
 	for i, p := range lesser {
 		room = room.plus(requestsOf(p))

@@ -3,14 +3,16 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,30 +48,82 @@ func (l *Workload) key() cluster.Key { return cluster.Key{Namespace: l.Namespace
 // owner is the controller of a Pod.
 type owner struct{ kind, namespace, name string }
 
-func (o owner) String() string { return o.kind + "/" + o.namespace + "/" + o.name }
-
 func ownerOf(o client.Object) owner {
-	ref := metav1.GetControllerOf(o)
+	ref := metav1.GetControllerOfNoCopy(o)
 	if ref == nil {
 		return owner{}
 	}
 	return owner{ref.Kind, o.GetNamespace(), ref.Name}
 }
 
-func (w *World) workload(key cluster.Key) *Workload {
-	i := slices.IndexFunc(w.config.Workloads, func(l Workload) bool { return l.key() == key })
-	if i < 0 {
-		return nil
-	}
-	return &w.config.Workloads[i]
+// crew is a workload, and what is reckoned of its Pods as they come and go.
+type crew struct {
+	*Workload
+	owner owner
+	// active Pods are neither done nor going; healthy ones are Ready.
+	active, healthy int
+	// names are those of its Pods, by number, as many as were asked for so far. Those below taken are in use.
+	names []string
+	taken int
 }
 
-func (w *World) workloadOf(pod *corev1.Pod) *Workload {
+func crewsOf(workloads []Workload) map[cluster.Key]*crew {
+	crews := make(map[cluster.Key]*crew, len(workloads))
+	for i := range workloads {
+		load := &workloads[i]
+		if crews[load.key()] == nil {
+			crews[load.key()] = &crew{Workload: load, owner: owner{kindReplicaSet, load.Namespace, load.Name}}
+		}
+	}
+	return crews
+}
+
+// count keeps the crew's numbers through a change of one of its Pods.
+func (c *crew) count(before, after *corev1.Pod) {
+	for _, change := range []struct {
+		pod *corev1.Pod
+		by  int
+	}{{before, -1}, {after, 1}} {
+		switch {
+		case change.pod == nil || change.pod.DeletionTimestamp != nil:
+			continue
+		case podReady(change.pod):
+			c.healthy += change.by
+		}
+		if !finished(change.pod) {
+			c.active += change.by
+		}
+	}
+	if after == nil {
+		number, _ := strings.CutPrefix(before.Name, c.Name+"-")
+		if n, err := strconv.Atoi(number); err == nil && 0 <= n && n < c.taken {
+			c.taken = n
+		}
+	}
+}
+
+// freeName is the first name that no Pod has, by number.
+func (c *crew) freeName(w *World) string {
+	for n := c.taken; ; n++ {
+		if len(c.names) == n {
+			c.names = append(c.names, fmt.Sprintf("%s-%d", c.Name, n))
+		}
+		pod := w.Pod(c.Namespace, c.names[n])
+		if pod == nil {
+			return c.names[n]
+		}
+		if n == c.taken && ownerOf(pod) == c.owner {
+			c.taken++ // one that is somebody else's may go unnoticed
+		}
+	}
+}
+
+func (w *World) workloadOf(pod *corev1.Pod) *crew {
 	o := ownerOf(pod)
 	if o.kind != kindReplicaSet {
 		return nil
 	}
-	return w.workload(cluster.Key{Namespace: o.namespace, Name: o.name})
+	return w.crews[cluster.Key{Namespace: o.namespace, Name: o.name}]
 }
 
 // ownerCalled has a Pod's owner look after it.
@@ -84,20 +138,12 @@ func (w *World) ownerCalled(pod *corev1.Pod) {
 
 // fillWorkload brings a workload to its number of Pods.
 func (w *World) fillWorkload(key cluster.Key) {
-	load := w.workload(key)
+	load := w.crews[key]
 	if load == nil {
 		return
 	}
-	active := slices.DeleteFunc(slices.Clone(w.PodsBy(byOwner, owner{kindReplicaSet, key.Namespace, key.Name}.String())), func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp != nil || finished(p)
-	})
-	for n, missing := 0, load.Replicas-len(active); missing > 0; n++ {
-		name := fmt.Sprintf("%s-%d", load.Name, n)
-		if w.Pod(load.Namespace, name) != nil {
-			continue
-		}
-		missing--
-		w.startPod(load.Namespace, name, load.Template, owner{kindReplicaSet, load.Namespace, load.Name})
+	for range load.Replicas - load.active {
+		w.startPod(load.Namespace, load.freeName(w), load.Template, load.owner)
 	}
 }
 
@@ -106,7 +152,7 @@ func (w *World) startPod(namespace, name string, template corev1.PodTemplateSpec
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = namespace, name
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: by.kind, Name: by.name, Controller: new(true)}}
-	if err := w.Create(pod); err != nil {
+	if err := w.Adopt(pod); err != nil {
 		w.tell(by.kind, "%s/%s cannot create Pod %s: %v", by.namespace, by.name, name, err)
 	}
 }
@@ -180,10 +226,18 @@ func (w *World) budgetChanged(before, after *policyv1.PodDisruptionBudget) {
 		w.call(Move{Verb: countBudget, On: cluster.KeyOf(after)})
 	}
 	if after == nil || (before != nil && after.Status.DisruptionsAllowed > before.Status.DisruptionsAllowed) {
+		budget := cmp.Or(after, before)
 		for _, node := range w.NodesBy(byDeletion, deleting) {
-			w.call(Move{Verb: drain, On: cluster.KeyOf(node)})
+			if w.hosts(node, budget.Namespace) {
+				w.call(Move{Verb: drain, On: cluster.KeyOf(node)})
+			}
 		}
 	}
+}
+
+// hosts tells whether there are Pods of the namespace on the node.
+func (w *World) hosts(node *corev1.Node, namespace string) bool {
+	return slices.ContainsFunc(w.PodsBy(byNode, node.Name), func(p *corev1.Pod) bool { return p.Namespace == namespace })
 }
 
 // countBudget is the disruption controller's: how many of the budget's Pods may go now.
@@ -192,25 +246,14 @@ func (w *World) countBudget(key cluster.Key) {
 	if budget == nil {
 		return
 	}
-	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if err != nil {
-		return
-	}
 	var healthy, expected int32
-	counted := map[owner]bool{}
 	for i := range w.config.Workloads {
 		load := &w.config.Workloads[i]
-		if load.Namespace != budget.Namespace || !selector.Matches(labels.Set(load.Template.Labels)) {
+		if load.Namespace != budget.Namespace || !w.Selects(budget, load.Template.Labels) {
 			continue
 		}
-		o := owner{kindReplicaSet, load.Namespace, load.Name}
-		counted[o] = true
 		expected += int32(load.Replicas)
-		for _, pod := range w.PodsBy(byOwner, o.String()) {
-			if podReady(pod) {
-				healthy++
-			}
-		}
+		healthy += int32(w.crews[load.key()].healthy)
 	}
 	desired := desiredHealthy(budget, expected)
 	status := budget.Status

@@ -62,13 +62,16 @@ type World struct {
 	held time.Duration
 	// affinities are those of Pods that were looked at lately, ready for matching: a cache, no state.
 	affinities map[*corev1.Affinity]*affinity
+	rooms      rooms
+	news       news
+	crews      map[cluster.Key]*crew
 }
 
-// New is a world with these objects in it, its controller about to start. The error names an object that cannot be
-// placed.
+// New is a world with these objects in it, its controller about to start. They become the world's: the caller leaves them
+// alone from then on. The error names an object that cannot be placed.
 func New(config Config, objects ...client.Object) (*World, error) {
 	config = config.withDefaults()
-	w := &World{config: &config, now: config.Start.UTC()}
+	w := &World{config: &config, now: config.Start.UTC(), crews: crewsOf(config.Workloads), news: newNews()}
 	w.Cluster = cluster.New(w, indexes())
 	w.PriorityClasses = map[string]cluster.PriorityClass{
 		config.Settings.PriorityClass: {Value: placeholderPriority, PreemptionPolicy: corev1.PreemptNever},
@@ -81,7 +84,7 @@ func New(config Config, objects ...client.Object) (*World, error) {
 	if !config.Controller.Absent {
 		w.call(Move{Verb: startController})
 	}
-	if err := w.Load(objects...); err != nil {
+	if err := w.Place(objects...); err != nil {
 		return nil, err
 	}
 	for i := range config.Workloads {
@@ -136,7 +139,7 @@ func (w *World) later(move Move, delay time.Duration) { w.queue.add(move, w.now.
 func (w *World) make(due Due) {
 	switch move := due.Move; move.Verb {
 	case timedPass, pass:
-		w.control.come(move.On.Name, due.At)
+		w.control.come(move.On.Name, move.Verb == timedPass, due.At)
 	case showChange:
 		w.control.showNext()
 	case startController:
@@ -191,6 +194,7 @@ func (w *World) makeKarpenters(move Move) {
 
 // changed tells everybody of a change whom it concerns.
 func (w *World) changed(c cluster.Change) {
+	w.note(c)
 	if w.control != nil {
 		w.control.notice(c)
 	}
@@ -228,6 +232,9 @@ func (w *World) podChanged(before, after *corev1.Pod) {
 	if pod == nil {
 		pod = before
 	}
+	if crew := w.workloadOf(pod); crew != nil {
+		crew.count(before, after)
+	}
 	began := after != nil && after.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil)
 	freed := after == nil || (before != nil && before.Spec.NodeName != after.Spec.NodeName)
 	bound := after != nil && after.Spec.NodeName != "" && (before == nil || before.Spec.NodeName == "")
@@ -257,6 +264,7 @@ func (w *World) podChanged(before, after *corev1.Pod) {
 // nodeChanged wakes the scheduler, the daemon sets, and Karpenter.
 func (w *World) nodeChanged(before, after *corev1.Node) {
 	if after == nil {
+		w.rooms.forget(before.Name)
 		w.call(Move{Verb: schedule})
 		return
 	}
@@ -317,14 +325,12 @@ const (
 	byPool     = "noderotation/pool"
 	byNode     = "noderotation/node"
 	unbound    = "<unbound>"
-	byOwner    = "sim/owner"
 	byDeletion = "sim/deletion"
 	deleting   = "deleting"
 )
 
 func indexes() []cluster.Index {
 	all := []cluster.Index{
-		{Of: cluster.Pod, Field: byOwner, Extract: func(o client.Object) []string { return []string{ownerOf(o).String()} }},
 		{Of: cluster.Node, Field: byDeletion, Extract: ifDeleting},
 	}
 	for _, i := range controller.Indexes() {

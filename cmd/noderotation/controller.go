@@ -97,7 +97,7 @@ func (f *controllerFlags) run(ctx context.Context) error {
 	f.options.Settings.Namespace = f.namespace()
 	f.options.Clock, f.options.Log = clock.RealClock{}, log
 	log.Info("starting", "version", versionOf(), "namespace", f.options.Settings.Namespace, "transitions", f.tableName(), "dryRun", f.options.DryRun)
-	return controller.Run(ctx, config, f.options)
+	return untilStopped(controller.Run(ctx, config, f.options))
 }
 
 func (f *controllerFlags) check() error {

@@ -65,7 +65,7 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	}
 }
 
-var fences = regexp.MustCompile("(?ms)^```(diff|console)\n(.*?)^```\n")
+var fences = regexp.MustCompile("(?ms)^```(diff|console)\n((?:.*?\n)??)```\n")
 
 // firstDifference has the first line in which two texts differ.
 func firstDifference(was, is string) string {
@@ -133,7 +133,7 @@ func (s *shell) apply(diff string) error {
 }
 
 // lasted is how long something took, which is different every time.
-var lasted = regexp.MustCompile(` in [0-9][0-9hms.µ]*,`)
+var lasted = regexp.MustCompile(` in \d[0-9hms.µ]*,`)
 
 // session runs the commands of a console again, and writes it with what they say now.
 func (s *shell) session(text string) string {

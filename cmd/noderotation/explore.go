@@ -80,7 +80,7 @@ func explored(cmd *cobra.Command, explorer explore.Explorer) error {
 		}
 		return fmt.Errorf("an invariant breaks in the scene %q: %s", breach.Scene, breach.What)
 	}
-	return cmd.Context().Err()
+	return nil
 }
 
 // retraced goes through the script in the file, and tells what comes of it. The error says that an invariant breaks.

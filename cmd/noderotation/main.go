@@ -15,9 +15,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := calledAs(newRoot(), commandName(os.Args[0])).ExecuteContext(ctx)
+	name := commandName(os.Args[0])
+	err := calledAs(newRoot(), name).ExecuteContext(ctx)
 	stop()
-	os.Exit(exit(os.Stderr, err))
+	os.Exit(exit(os.Stderr, name, err))
 }
 
 func newRoot() *cobra.Command {

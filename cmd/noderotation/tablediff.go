@@ -15,12 +15,6 @@ import (
 	"noderotation.io/noderotation/machine/diff"
 )
 
-// The exit statuses of `table diff`, as diff(1) has them.
-const (
-	statusChanged = 1
-	statusTrouble = 2
-)
-
 func newTableDiffCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -54,7 +48,7 @@ func newTableDiffCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, markdown or json")
-	return cmd
+	return judging(cmd)
 }
 
 // compared reads the tables and compares them.

@@ -23,7 +23,7 @@ func ended(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	out, err := run(t, args...)
 	var told strings.Builder
-	status := exit(&told, err)
+	status := exit(&told, product, err)
 	return out + told.String(), status
 }
 

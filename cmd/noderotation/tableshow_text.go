@@ -13,7 +13,7 @@ const pageWidth = 110
 // page is text with what belongs together indented below its head.
 type page struct{ strings.Builder }
 
-func (p *page) head(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *page) head(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"\n", args...) }
 
 // field writes a name and its words, in lines that begin below each other; nothing where there are no words.
 func (p *page) field(indent int, name string, words []string) {

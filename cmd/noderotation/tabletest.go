@@ -53,7 +53,7 @@ func newTableTestCommand() *cobra.Command {
 	cmd.Flags().StringVar(&directory, "scenarios", "", "directory with the scripts, *.txt; default: those that are built in")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().BoolVar(&all, "all", false, "show every step that differs, not only the first of each scenario")
-	return cmd
+	return judging(cmd)
 }
 
 // replay is what came of the scenarios on a table.

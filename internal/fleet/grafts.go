@@ -39,7 +39,7 @@ func Grafts() map[string]Graft {
 		rotation.ReadMode:         ofPool(rotation.KeyRotationMode),
 		rotation.ReadLastRotation: ofPool(rotation.KeyLastRotationAt),
 		rotation.ReadLastFailure:  ofPool(rotation.KeyLastFailureAt),
-		rotation.ReadFreeze:       ofPool(rotation.KeyFreeze),
+		rotation.ReadFreeze:       ofPool(rotation.KeyFreeze, rotation.KeyFreezeReason),
 		rotation.ReadPoolLimits: func(onto *rotation.Snapshot, from rotation.Snapshot) {
 			onto.Pool.Limits, onto.Pool.Used = from.Pool.Limits, from.Pool.Used
 		},
@@ -85,10 +85,12 @@ func Grafted(s rotation.Snapshot, reading string, from rotation.Snapshot) rotati
 	return s
 }
 
-// ofPool grafts one annotation of the pool.
-func ofPool(key string) Graft {
+// ofPool grafts annotations of the pool that are read together.
+func ofPool(keys ...string) Graft {
 	return func(onto *rotation.Snapshot, from rotation.Snapshot) {
-		onto.Pool.Annotations = annotated(onto.Pool.Annotations, from.Pool.Annotations, key)
+		for _, key := range keys {
+			onto.Pool.Annotations = annotated(onto.Pool.Annotations, from.Pool.Annotations, key)
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func sameFired(a, b *Fired) bool {
 }
 
 func sameCover(a, b Cover) bool {
-	return slices.EqualFunc(a, b, func(x, y Clause) bool { return slices.Equal(x, y) })
+	return slices.EqualFunc(a, b, slices.Equal)
 }
 
 // blamed is the edit that a change from one row to another comes of. If neither

@@ -45,7 +45,7 @@ func reordered(t *machine.Table) *machine.Table {
 	return &edited
 }
 
-// Forty guards have a million million cases. That this ends at all says that none is looked at by itself.
+// Forty guards have 2⁴⁰ cases. That this ends at all says that none is looked at by itself.
 func TestTheWorkDoesNotGrowWithTheNumberOfCases(t *testing.T) {
 	for _, size := range [][3]int{{10, 12, 3}, {16, 30, 5}, {20, 30, 5}, {40, 30, 9}} {
 		table, guards := large(size[0], size[1], size[2])

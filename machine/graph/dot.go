@@ -21,7 +21,7 @@ func (g Graph) DOT() string {
 	}
 	for _, s := range g.States {
 		for _, e := range s.Edges {
-			fmt.Fprintf(&b, "    %s -> %s [%s, label=%s, tooltip=%s]\n", quoted(e.From), quoted(e.To), e.Kind.dot(), lefted(g.label(e)), quoted(e.About))
+			fmt.Fprintf(&b, "    %s -> %s [%s, label=%s, tooltip=%s]\n", quoted(e.From), quoted(e.To), e.Kind.dot(), leftAligned(g.label(e)), quoted(e.About))
 		}
 	}
 	b.WriteString("}\n")
@@ -45,7 +45,7 @@ func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
 
-// lefted writes lines as a label with all of them at its left.
-func lefted(lines []string) string {
+// leftAligned writes lines as a label with all of them at its left.
+func leftAligned(lines []string) string {
 	return strings.ReplaceAll(quoted(strings.Join(lines, "\n")+"\n"), `\n`, `\l`)
 }

@@ -180,10 +180,10 @@ func (l *layout) stack(g Graph) {
 func (l *layout) conditions(row *cell) {
 	row.height = rowHeight
 	room := int(float64(l.wide-l.beside-row.aside()-2*cardPadding) / conditionChar)
-	row.lines = row.Edge.conditions(room)
+	row.lines = row.conditions(room)
 	row.beside = len(row.lines) == 1 && width(row.lines[0]) <= room
 	if !row.beside {
-		row.lines = row.Edge.conditions(int(float64(l.wide-indent-2*cardPadding) / conditionChar))
+		row.lines = row.conditions(int(float64(l.wide-indent-2*cardPadding) / conditionChar))
 		row.height += below + lineHeight*len(row.lines) - 2
 	}
 }

@@ -42,7 +42,7 @@ func TestNoWordStandsOnAnother(t *testing.T) {
 			y := c.y + c.head
 			for _, row := range c.rows {
 				if row.y != y {
-					t.Errorf("row %s begins at %d, and what is above it ends at %d", row.Edge.Row, row.y, y)
+					t.Errorf("row %s begins at %d, and what is above it ends at %d", row.Row, row.y, y)
 				}
 				y += row.height
 				l.fits(t, row)
@@ -58,8 +58,8 @@ func TestNoWordStandsOnAnother(t *testing.T) {
 // fits checks that a row's words have room beside each other.
 func (l *layout) fits(t *rapid.T, row cell) {
 	right := l.wide - cardPadding - row.aside()
-	if end := indent + chars(row.Edge.Row); end > right {
-		t.Errorf("the name of row %s ends at %d, and what is at its right begins at %d", row.Edge.Row, end, right)
+	if end := indent + chars(row.Row); end > right {
+		t.Errorf("the name of row %s ends at %d, and what is at its right begins at %d", row.Row, end, right)
 	}
 	begin, limit := indent, l.wide
 	if row.beside {
@@ -67,11 +67,11 @@ func (l *layout) fits(t *rapid.T, row cell) {
 	}
 	for _, line := range row.lines {
 		if end := begin + int(float64(width(line))*conditionChar); end > limit {
-			t.Errorf("conditions %q of row %s end at %d, and have room up to %d", line, row.Edge.Row, end, limit)
+			t.Errorf("conditions %q of row %s end at %d, and have room up to %d", line, row.Row, end, limit)
 		}
 	}
-	if row.beside && indent+chars(row.Edge.Row) > l.beside {
-		t.Errorf("the conditions of row %s begin within its name", row.Edge.Row)
+	if row.beside && indent+chars(row.Row) > l.beside {
+		t.Errorf("the conditions of row %s begin within its name", row.Row)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestEveryWayHasItsLine(t *testing.T) {
 					}
 				}
 				if have != len(want) {
-					t.Errorf("row %s has %d lines and should have %d", row.Edge.Row, have, len(want))
+					t.Errorf("row %s has %d lines and should have %d", row.Row, have, len(want))
 				}
 			}
 		}

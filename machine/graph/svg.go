@@ -152,14 +152,14 @@ func (p *painter) row(n int, c cell) {
 	if c.Note.Faint {
 		class += " faint"
 	}
-	p.write(`<g class="%s"><title>%s</title>`, class, text(c.Edge.Row+": "+c.About))
+	p.write(`<g class="%s"><title>%s</title>`, class, text(c.Row+": "+c.About))
 	p.write(`<path class="rule" d="M%d %dH%d"/>`, l.left, c.y, l.left+l.wide)
 	y := c.port() + 4
 	p.write(`<text class="order" x="%d" y="%d">%d</text>`, l.left+cardPadding+8, y, n)
 	if sign := p.sign(style(c.Kind), l.left+indent-13, c.port()); sign != "" {
 		p.write("%s", sign)
 	}
-	p.write(`<text class="id" x="%d" y="%d">%s</text>`, l.left+indent, y, text(c.Edge.Row))
+	p.write(`<text class="id" x="%d" y="%d">%s</text>`, l.left+indent, y, text(c.Row))
 	p.target(c, y)
 	p.conditions(c, y)
 	p.write("</g>")

@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,11 +54,8 @@ func (c *Client) patch(object client.Object, patch client.Patch, status bool) er
 	if err != nil {
 		return err
 	}
-	body, err := patch.Data(object)
-	if err != nil {
-		return fmt.Errorf("the patch of %s %s cannot be written: %w", kind, object.GetName(), err)
-	}
-	return answer(object)(c.cluster.patch(kind, KeyOf(object), patch.Type(), body, status))
+	request := patchRequest{patch: patch, object: object}
+	return answer(object)(c.cluster.patch(kind, KeyOf(object), &request, status))
 }
 
 // Delete deletes an object, on the options' preconditions.

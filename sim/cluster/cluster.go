@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,6 +52,8 @@ type Cluster struct {
 	PriorityClasses map[string]PriorityClass
 
 	uids uint64
+	// selectors are those of budgets, ready for matching: a cache, no state.
+	selectors map[*metav1.LabelSelector]labels.Selector
 }
 
 // New is an empty cluster with these indexes.
@@ -68,11 +71,23 @@ func (c *Cluster) Clone(clock clock.PassiveClock) *Cluster {
 // creationTimestamp are given where they are missing.
 func (c *Cluster) Load(objects ...client.Object) error {
 	for _, o := range objects {
+		if copied, ok := o.DeepCopyObject().(client.Object); ok {
+			o = copied
+		}
+		if err := c.Place(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Place is Load of objects that the caller leaves to the cluster: they become the stored ones, without a copy.
+func (c *Cluster) Place(objects ...client.Object) error {
+	for _, o := range objects {
 		kind, err := KindOf(o)
 		if err != nil {
 			return err
 		}
-		o, _ = o.DeepCopyObject().(client.Object)
 		if c.tables[kind].get(KeyOf(o)) != nil {
 			return fmt.Errorf("%s %s is there twice", kind, KeyOf(o))
 		}

@@ -18,24 +18,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// patchRequest is a patch as it was sent.
+type patchRequest struct {
+	patch client.Patch
+	// object is the caller's: some patches are reckoned from it.
+	object client.Object
+}
+
+// Patches may say what they ask for beside their document, which then need not be written to be read again.
+type (
+	// statesOperations is such a JSON patch. A value is nil, a string, a bool or an empty struct.
+	statesOperations interface {
+		Operations(visit func(op, path string, value any))
+	}
+	// statesMetadata is such a merge patch, of nothing but annotations; a nil one is taken out.
+	statesMetadata interface {
+		Metadata() (uid types.UID, version string, annotations map[string]*string)
+	}
+)
+
 // patch applies a JSON patch or a merge patch. Nearly all patches change annotations and the cordon only, and are
 // applied to the object itself; any other goes by way of JSON, as in the API server. Both ways give the same answers.
-func (c *Cluster) patch(kind Kind, key Key, how types.PatchType, body []byte, status bool) (client.Object, error) {
+func (c *Cluster) patch(kind Kind, key Key, request *patchRequest, status bool) (client.Object, error) {
 	current, err := c.find(kind, key)
 	if err != nil {
 		return nil, err
 	}
-	if next, understood, err := quick(current, how, body); understood && !status {
-		switch {
-		case err != nil:
-			return nil, err
-		case next == nil:
-			return current, nil
-		default:
-			return c.store(kind, current, next), nil
+	if !status {
+		if next, understood, err := quick(current, request); understood {
+			switch {
+			case err != nil:
+				return nil, err
+			case next == nil:
+				return current, nil
+			default:
+				return c.store(kind, current, next), nil
+			}
 		}
 	}
-	next, err := throughJSON(kind, current, how, body)
+	body, err := request.body()
+	if err != nil {
+		return nil, err
+	}
+	next, err := throughJSON(kind, current, request.patch.Type(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +73,49 @@ func (c *Cluster) patch(kind Kind, key Key, how types.PatchType, body []byte, st
 		return nil, apierrors.NewBadRequest("the name of the object does not match the name on the URL")
 	}
 	return c.accept(kind, current, next, status)
+}
+
+func (r *patchRequest) body() ([]byte, error) {
+	body, err := r.patch.Data(r.object)
+	if err != nil {
+		return nil, fmt.Errorf("the patch of %s cannot be written: %w", r.object.GetName(), err)
+	}
+	return body, nil
+}
+
+// operations are those of a JSON patch, as far as the document is one.
+func (r *patchRequest) operations() (ops []operation, understood bool) {
+	if stated, ok := r.patch.(statesOperations); ok {
+		stated.Operations(func(op, path string, value any) { ops = append(ops, operation{op, path, value}) })
+		return ops, true
+	}
+	body, err := r.body()
+	return ops, err == nil && json.Unmarshal(body, &ops) == nil
+}
+
+// metadata is that of a merge patch of annotations.
+type metadata struct {
+	UID             *types.UID         `json:"uid"`
+	ResourceVersion *string            `json:"resourceVersion"`
+	Annotations     map[string]*string `json:"annotations"`
+}
+
+// metadata reads a merge patch that asks for nothing else.
+func (r *patchRequest) metadata() (m metadata, understood bool) {
+	if stated, ok := r.patch.(statesMetadata); ok {
+		uid, version, annotations := stated.Metadata()
+		return metadata{&uid, &version, annotations}, true
+	}
+	var document struct {
+		Metadata metadata `json:"metadata"`
+	}
+	body, err := r.body()
+	if err != nil {
+		return m, false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	return document.Metadata, decoder.Decode(&document) == nil
 }
 
 // throughJSON applies the patch to the object's JSON.
@@ -82,18 +150,23 @@ func throughJSON(kind Kind, current client.Object, how types.PatchType, body []b
 
 // quick applies a patch that concerns nothing but annotations and the cordon. The next object is nil when nothing
 // changes; understood is false when the patch needs the long way.
-func quick(current client.Object, how types.PatchType, body []byte) (next client.Object, understood bool, err error) {
+func quick(current client.Object, request *patchRequest) (next client.Object, understood bool, err error) {
 	d := draft{object: current, annotations: current.GetAnnotations()}
 	if node, ok := current.(*corev1.Node); ok {
 		d.unschedulable = node.Spec.Unschedulable
 	}
-	switch how {
+	switch request.patch.Type() {
 	case types.MergePatchType:
-		understood, err = d.merge(body)
+		var patch metadata
+		if patch, understood = request.metadata(); understood {
+			understood, err = d.merge(patch)
+		}
 	case types.JSONPatchType:
-		understood, err = d.operate(body)
+		var ops []operation
+		if ops, understood = request.operations(); understood {
+			understood, err = d.operate(ops)
+		}
 	default:
-		return nil, false, nil
 	}
 	if !understood || err != nil {
 		return nil, understood, err
@@ -135,30 +208,18 @@ func (d *draft) own() {
 }
 
 // merge applies a merge patch of annotations that names a resourceVersion and a UID.
-func (d *draft) merge(body []byte) (understood bool, err error) {
-	var patch struct {
-		Metadata struct {
-			UID             *types.UID         `json:"uid"`
-			ResourceVersion *string            `json:"resourceVersion"`
-			Annotations     map[string]*string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&patch) != nil {
-		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
-	}
+func (d *draft) merge(patch metadata) (understood bool, err error) {
 	kind, err := KindOf(d.object)
 	if err != nil {
 		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
 	}
-	if v := patch.Metadata.ResourceVersion; v != nil && *v != "" && *v != d.object.GetResourceVersion() {
+	if v := patch.ResourceVersion; v != nil && *v != "" && *v != d.object.GetResourceVersion() {
 		return true, conflict(kind, KeyOf(d.object), errors.New(modified))
 	}
-	if uid := patch.Metadata.UID; uid != nil && *uid != d.object.GetUID() {
+	if uid := patch.UID; uid != nil && *uid != d.object.GetUID() {
 		return false, nil
 	}
-	for key, value := range patch.Metadata.Annotations {
+	for key, value := range patch.Annotations {
 		d.own()
 		if value == nil {
 			delete(d.annotations, key)
@@ -170,9 +231,9 @@ func (d *draft) merge(body []byte) (understood bool, err error) {
 }
 
 type operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value"`
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
 }
 
 const (
@@ -183,11 +244,7 @@ const (
 
 // operate applies a JSON patch whose operations are tests, additions and removals of annotations, the cordon, and a test
 // of the UID.
-func (d *draft) operate(body []byte) (understood bool, err error) {
-	var ops []operation
-	if json.Unmarshal(body, &ops) != nil {
-		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
-	}
+func (d *draft) operate(ops []operation) (understood bool, err error) {
 	for i := range ops {
 		op := &ops[i]
 		_, isNode := d.object.(*corev1.Node)
@@ -199,7 +256,7 @@ func (d *draft) operate(body []byte) (understood bool, err error) {
 		case op.Path == cordonPath && isNode:
 			understood, err = d.cordon(op)
 		case op.Path == uidPath && op.Op == "test":
-			understood, err = true, tested(op, string(d.object.GetUID()) == text(op.Value))
+			understood, err = true, tested(op, op.Value == any(string(d.object.GetUID())))
 		default:
 			return false, nil
 		}
@@ -222,7 +279,10 @@ func annotationOf(path string) (string, bool) {
 	if !found {
 		return "", false
 	}
-	return pointerEscapes.Replace(key), true
+	if strings.Contains(key, "~") {
+		key = pointerEscapes.Replace(key)
+	}
+	return key, true
 }
 
 func (d *draft) annotate(op *operation, key string) (understood bool, err error) {
@@ -230,14 +290,15 @@ func (d *draft) annotate(op *operation, key string) (understood bool, err error)
 		return true, fmt.Errorf("%s operation does not apply: doc is missing path: %q: missing value", op.Op, op.Path)
 	}
 	value, present := d.annotations[key]
+	text, isText := op.Value.(string)
 	switch {
-	case op.Op == "test" && null(op.Value):
+	case op.Op == "test" && op.Value == nil:
 		return true, tested(op, !present)
-	case op.Op == "test":
-		return true, tested(op, present && value == text(op.Value))
-	case op.Op == "add" && !null(op.Value):
+	case op.Op == "test" && isText:
+		return true, tested(op, present && value == text)
+	case op.Op == "add" && isText:
 		d.own()
-		d.annotations[key] = text(op.Value)
+		d.annotations[key] = text
 		return true, nil
 	case op.Op == "remove" && !present:
 		return true, fmt.Errorf("remove operation does not apply: unable to remove nonexistent key: %q: missing value", key)
@@ -252,9 +313,9 @@ func (d *draft) annotate(op *operation, key string) (understood bool, err error)
 
 func (d *draft) annotationsAsAWhole(op *operation) (understood bool, err error) {
 	switch {
-	case op.Op == "test" && null(op.Value):
+	case op.Op == "test" && op.Value == nil:
 		return true, tested(op, d.annotations == nil)
-	case op.Op == "add" && string(op.Value) == "{}":
+	case op.Op == "add" && emptyObject(op.Value):
 		d.annotations, d.copied = map[string]string{}, true
 		return true, nil
 	default:
@@ -262,19 +323,28 @@ func (d *draft) annotationsAsAWhole(op *operation) (understood bool, err error) 
 	}
 }
 
-func (d *draft) cordon(op *operation) (understood bool, err error) {
-	var value bool
-	if !null(op.Value) && json.Unmarshal(op.Value, &value) != nil {
-		return false, nil //nolint:nilerr // not understood here; the way through JSON answers
+// emptyObject recognizes JSON's {}, read or stated.
+func emptyObject(value any) bool {
+	switch value := value.(type) {
+	case struct{}:
+		return true
+	case map[string]any:
+		return value != nil && len(value) == 0
+	default:
+		return false
 	}
+}
+
+func (d *draft) cordon(op *operation) (understood bool, err error) {
+	value, isBool := op.Value.(bool)
 	switch {
 	case op.Op == "test" && d.cordoned:
 		return false, nil
-	case op.Op == "test" && null(op.Value):
+	case op.Op == "test" && op.Value == nil:
 		return true, tested(op, !d.unschedulable)
-	case op.Op == "test":
+	case op.Op == "test" && isBool:
 		return true, tested(op, value && d.unschedulable)
-	case op.Op == "add" && !null(op.Value):
+	case op.Op == "add" && isBool:
 		d.unschedulable, d.cordoned = value, true
 		return true, nil
 	default:
@@ -287,15 +357,4 @@ func tested(op *operation, holds bool) error {
 		return nil
 	}
 	return fmt.Errorf("testing value %s failed: test failed", op.Path)
-}
-
-func null(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
-
-// text is a JSON string's content; empty for any other value.
-func text(value json.RawMessage) string {
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -47,11 +47,15 @@ func TestQuickPatchesAnswerAsTheAPIServerDoes(t *testing.T) {
 		quickly, long := New(testclock.NewFakePassiveClock(noon), nil), New(testclock.NewFakePassiveClock(noon), nil)
 		_, _ = quickly.Load(node), long.Load(node)
 		current := quickly.tables[Node].get(Key{Name: "n"})
-		_, understood, _ := quick(current, how, body)
+		request := &patchRequest{patch: client.RawPatch(how, body), object: node}
+		if rapid.Bool().Draw(t, "stated") {
+			request.patch = stated(t, how, body)
+		}
+		_, understood, _ := quick(current, request)
 		if !understood {
 			return
 		}
-		one, err1 := quickly.patch(Node, Key{Name: "n"}, how, body, false)
+		one, err1 := quickly.patch(Node, Key{Name: "n"}, request, false)
 		two, err2 := slowly(long, how, body)
 		if apierrors.ReasonForError(err1) != apierrors.ReasonForError(err2) {
 			t.Fatalf("%s\nquick: %v\nlong: %v", body, err1, err2)
@@ -82,6 +86,45 @@ func anOperation(t *rapid.T, key *rapid.Generator[string]) map[string]any {
 			{"op": "add", "path": "/metadata/annotations", "value": map[string]any{}},
 		}).Draw(t, "whole")
 	}
+}
+
+// stated is the patch with what it asks for beside its document.
+func stated(t *rapid.T, how types.PatchType, body []byte) client.Patch {
+	raw := client.RawPatch(how, body)
+	if how == types.JSONPatchType {
+		var ops []operation
+		if err := json.Unmarshal(body, &ops); err != nil {
+			t.Fatal(err)
+		}
+		return withOperations{raw, ops}
+	}
+	var document struct {
+		Metadata metadata `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &document); err != nil {
+		t.Fatal(err)
+	}
+	return withMetadata{raw, document.Metadata}
+}
+
+type withOperations struct {
+	client.Patch
+	ops []operation
+}
+
+func (p withOperations) Operations(visit func(op, path string, value any)) {
+	for _, op := range p.ops {
+		visit(op.Op, op.Path, op.Value)
+	}
+}
+
+type withMetadata struct {
+	client.Patch
+	stated metadata
+}
+
+func (p withMetadata) Metadata() (types.UID, string, map[string]*string) {
+	return *p.stated.UID, *p.stated.ResourceVersion, p.stated.Annotations
 }
 
 // slowly patches by way of JSON alone.

@@ -33,13 +33,21 @@ func (c *Cluster) find(kind Kind, key Key) (client.Object, error) {
 
 // create stores a new object. Its status is the cluster's to write, except for what admission gives a Pod.
 func (c *Cluster) create(o client.Object) (client.Object, error) {
-	kind, err := KindOf(o)
+	if copied, ok := o.DeepCopyObject().(client.Object); ok {
+		o = copied
+	}
+	return c.adopt(o)
+}
+
+// adopt is create of an object that is nobody else's.
+func (c *Cluster) adopt(next client.Object) (client.Object, error) {
+	kind, err := KindOf(next)
 	if err != nil {
 		return nil, err
 	}
-	key := KeyOf(o)
+	key := KeyOf(next)
 	switch {
-	case o.GetResourceVersion() != "":
+	case next.GetResourceVersion() != "":
 		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	case key.Name == "":
 		return nil, c.invalid(kind, key, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))
@@ -48,7 +56,6 @@ func (c *Cluster) create(o client.Object) (client.Object, error) {
 	case c.tables[kind].get(key) != nil:
 		return nil, apierrors.NewAlreadyExists(kinds[kind].resource, key.Name)
 	}
-	next, _ := o.DeepCopyObject().(client.Object)
 	takeStatus(next, blank(kind))
 	next.SetUID(c.nextUID())
 	next.SetCreationTimestamp(c.now())
@@ -186,6 +193,12 @@ func (c *Cluster) Create(object client.Object) error {
 	return answer(object)(c.create(object))
 }
 
+// Adopt is Create of an object that the caller leaves to the cluster: it becomes the stored one, without a copy.
+func (c *Cluster) Adopt(object client.Object) error {
+	_, err := c.adopt(object)
+	return err
+}
+
 // Update replaces an object, but for its status, as another actor's client does; the answer takes its place.
 func (c *Cluster) Update(object client.Object) error {
 	return answer(object)(c.update(object, false))
@@ -235,11 +248,31 @@ func (c *Cluster) BudgetsOver(pod *corev1.Pod) []*policyv1.PodDisruptionBudget {
 		if b.Namespace != pod.Namespace {
 			continue
 		}
-		if selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && selector.Matches(labels.Set(pod.Labels)) {
+		if c.Selects(b, pod.Labels) {
 			over = append(over, b)
 		}
 	}
 	return over
+}
+
+// mostSelectors is how many are kept ready; beyond that they are made anew.
+const mostSelectors = 1024
+
+// Selects tells whether the budget selects Pods of its namespace that have these labels.
+func (c *Cluster) Selects(budget *policyv1.PodDisruptionBudget, of map[string]string) bool {
+	stated := budget.Spec.Selector
+	selector, known := c.selectors[stated]
+	if !known {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(stated); err != nil {
+			selector = labels.Nothing()
+		}
+		if len(c.selectors) >= mostSelectors || c.selectors == nil {
+			c.selectors = map[*metav1.LabelSelector]labels.Selector{}
+		}
+		c.selectors[stated] = selector
+	}
+	return selector.Matches(labels.Set(of))
 }
 
 func conflict(kind Kind, key Key, err error) error {

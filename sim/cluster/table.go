@@ -23,6 +23,8 @@ type table[V any, P pointer[V]] struct {
 	indexes []index[V]
 	// every object, in order; made when it is asked for.
 	every *shelf[V]
+	// writes is how many there were since every was last asked for.
+	writes int
 	// lent is true while the maps are also another table's.
 	lent bool
 }
@@ -55,6 +57,10 @@ func (s *shelf[V]) list() []V {
 	s.values.Store(&values)
 	return values
 }
+
+// mostWrites is through how many writes every object is kept in order once somebody has asked for all of them. If
+// nobody does again by then, they are sorted when somebody does.
+const mostWrites = 8
 
 func newTable[V any, P pointer[V]](indexes []Index, kind Kind) *table[V, P] {
 	t := &table[V, P]{objects: map[Key]*V{}}
@@ -102,7 +108,11 @@ func (t *table[V, P]) set(key Key, before, after client.Object) {
 	} else {
 		t.objects[key] = is
 	}
-	t.every = nil
+	if t.writes++; t.every != nil && len(t.every.members) > 0 && t.writes <= mostWrites {
+		t.every = t.every.with(key, is, keyOf[V, P])
+	} else {
+		t.every = nil
+	}
 	for i := range t.indexes {
 		t.indexes[i].move(key, before, after, was, is, keyOf[V, P])
 	}
@@ -162,6 +172,7 @@ func (s *shelf[V]) with(key Key, object *V, keyOf func(*V) Key) *shelf[V] {
 
 // all is every object, in order.
 func (t *table[V, P]) all() *shelf[V] {
+	t.writes = 0
 	if t.every == nil {
 		members := slices.AppendSeq(make([]*V, 0, len(t.objects)), maps.Values(t.objects))
 		slices.SortFunc(members, func(a, b *V) int {

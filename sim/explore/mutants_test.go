@@ -339,6 +339,8 @@ type careless struct {
 	patch func(object client.Object, how types.PatchType, body []byte) []byte
 	// blind is true where deletes name no UID, of the kind that is told.
 	blind func(client.Object) bool
+	// whatever is true where a delete names the UID alone.
+	whatever bool
 }
 
 func (c careless) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
@@ -356,6 +358,9 @@ func (c careless) Delete(ctx context.Context, object client.Object, options ...c
 	if c.blind != nil && c.blind(object) {
 		options = nil
 	}
+	if uid := object.GetUID(); c.whatever && len(options) > 0 {
+		options = []client.DeleteOption{client.Preconditions{UID: &uid}}
+	}
 	return c.Client.Delete(ctx, object, options...)
 }
 
@@ -370,6 +375,23 @@ func unversioned(how types.PatchType, body []byte) []byte {
 	}
 	delete(patch["metadata"], "resourceVersion")
 	body, _ = json.Marshal(patch)
+	return body
+}
+
+// generationless takes out of JSON patches the test of what the anchor was written on.
+func generationless(how types.PatchType, body []byte) []byte {
+	if how != types.JSONPatchType {
+		return body
+	}
+	var ops []map[string]any
+	if json.Unmarshal(body, &ops) != nil {
+		return body
+	}
+	ops = slices.DeleteFunc(ops, func(op map[string]any) bool {
+		path, _ := op["path"].(string)
+		return op["op"] == "test" && strings.HasSuffix(path, "anchored-on")
+	})
+	body, _ = json.Marshal(ops)
 	return body
 }
 
@@ -407,6 +429,8 @@ func TestWithoutEachConditionalWrite(t *testing.T) {
 		{"the anchor, on the version that was decided on", of("NodePool", unversioned), "", []string{"two leaders"}},
 		{"the NodePool, on the anchor", of("NodePool", untested), "no rotation is anchored", []string{"two leaders, and spare capacity"}},
 		{"the NodeClaim, on its version", of("NodeClaim", unversioned), "", []string{"two leaders"}},
+		{"the NodePool, on the attempt that the anchor is of", of("NodePool", generationless), "", []string{"two leaders"}},
+		{"the delete of a NodeClaim, on its version", careless{whatever: true}, "", []string{"two leaders, and spare capacity"}},
 		{"the Node, on its marks", of("Node", untested), "an operator protects", []string{"a cache that lags"}},
 		{"the delete of a NodeClaim, on its UID", deleting("NodeClaim"), "not the one that the pass has seen", []string{"what comes back by its name"}},
 		{"the delete of a Pod, on its UID", deleting("Pod"), "not the one that the pass has seen", []string{"what comes back by its name"}},

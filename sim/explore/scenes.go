@@ -13,7 +13,7 @@ func Scenes() []Scene {
 		{Name: "nobody interferes", Pools: []PoolScene{{Ages: []time.Duration{Old, Young}}}, Share: 3},
 		{Name: "the policy alone comes and goes", Pools: two, Share: 3, Moves: []Verb{DropPolicy, RestorePolicy}},
 		{Name: "two leaders, and nobody else", Pools: one, Lags: true, Leaders: true, Share: 2, Moves: []Verb{Expire}},
-		{Name: "two leaders, and spare capacity", Pools: []PoolScene{{Ages: []time.Duration{Old}, Spare: true}}, Lags: true, Leaders: true, Share: 2, Moves: []Verb{Expire}},
+		{Name: "two leaders, and spare capacity", Pools: []PoolScene{{Ages: []time.Duration{Old}, Spare: true}}, Lags: true, Leaders: true, Share: 2, Moves: []Verb{Expire, DropPolicy}},
 		{Name: "one old node", Pools: one, Share: 8,
 			Moves: []Verb{Expire, Terminate, GiveUp, Preempt, Evict, Remove, Occupy, Break, Mend}},
 		{Name: "an old and a young node", Pools: []PoolScene{{Ages: []time.Duration{Old, Young}}}, Share: 6,

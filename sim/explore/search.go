@@ -60,8 +60,10 @@ func (b *BreachError) Error() string {
 	return text
 }
 
-// chunk is how many states are expanded before what they lead to is gathered in order: it makes a search deterministic,
-// whatever the number of workers.
+// chunk is how many states are expanded before what they lead to is gathered in order: so the states that are found, their
+// depths and the paths to them are the same whatever the number of workers. What was counted on the way is not, neither
+// steps nor coverage: each worker leaves out a refusal once it has tried it often enough, and which worker has a state is
+// chance. A breach, too, that shows in nothing but such a refusal may be met by more workers and missed by fewer.
 const chunk = 256
 
 // search is a Search under way.

@@ -72,7 +72,8 @@ func (r *run) until(offset time.Duration) error {
 	moves, now := 0, r.world.Now()
 	for r.world.Step(by) {
 		r.bury()
-		if moves++; r.world.Now().After(now) {
+		moves++
+		if r.world.Now().After(now) {
 			moves, now = 0, r.world.Now()
 		}
 		if moves > restless {

@@ -24,20 +24,25 @@ type recorder struct {
 	// trace of the world; nil without one.
 	trace *sim.Trace
 
-	lives     map[string]*Life
-	order     []*Life
+	lives map[string]*Life
+	order []*Life
+	// newest has the last life of each name.
+	newest    map[string]*Life
 	rotations []*Rotation
 	// open has the rotation that is anchored on each pool.
 	open map[string]*Rotation
 	// undated are the lives of a pool whose due date is not known yet.
 	undated  map[string][]*Life
 	pools    map[string]*governed
-	findings map[string]bool
+	findings map[subject]bool
 	found    []Finding
 	fired    map[edge]int
 }
 
 type edge struct{ row, from string }
+
+// subject is a finding's code and what it is about: one of the two is empty.
+type subject struct{ code, pool, policy string }
 
 // governed is what the passes over a pool have shown of it.
 type governed struct {
@@ -48,7 +53,7 @@ type governed struct {
 func newRecorder(start time.Time) *recorder {
 	return &recorder{
 		start: start, lives: map[string]*Life{}, open: map[string]*Rotation{}, undated: map[string][]*Life{},
-		pools: map[string]*governed{}, findings: map[string]bool{}, fired: map[edge]int{},
+		pools: map[string]*governed{}, findings: map[subject]bool{}, newest: map[string]*Life{}, fired: map[edge]int{},
 	}
 }
 
@@ -114,7 +119,7 @@ func (r *recorder) born(claim *karpenterv1.NodeClaim) *Life {
 		deadline := life.Born.Add(*expiry)
 		life.Deadline = &deadline
 	}
-	r.lives[string(claim.UID)] = life
+	r.lives[string(claim.UID)], r.newest[life.Claim] = life, life
 	r.order = append(r.order, life)
 	r.undated[life.Pool] = append(r.undated[life.Pool], life)
 	return life
@@ -169,7 +174,7 @@ func (r *recorder) pool(before, after *karpenterv1.NodePool) {
 	if open != nil && anchor != open.Claim {
 		open.End, open.last = &now, r.trace.Len()
 		open.Outcome = r.outcome(open, before, after)
-		if life := r.lifeOf(after.Name, open.Claim); life != nil {
+		if life := r.newest[open.Claim]; life != nil && life.Pool == after.Name {
 			open.Margin = life.Margin
 		}
 		delete(r.open, after.Name)
@@ -225,16 +230,6 @@ func (r *recorder) outcome(open *Rotation, before, after *karpenterv1.NodePool) 
 	}
 }
 
-// lifeOf finds the newest life of that name.
-func (r *recorder) lifeOf(pool, claim string) *Life {
-	for i := len(r.order) - 1; i >= 0; i-- {
-		if r.order[i].Claim == claim && r.order[i].Pool == pool {
-			return r.order[i]
-		}
-	}
-	return nil
-}
-
 // passed takes down what a pass has concluded.
 func (r *recorder) passed(pass controller.Pass, told int) {
 	d, s := pass.Decision, pass.Snapshot
@@ -247,7 +242,7 @@ func (r *recorder) passed(pass controller.Pass, told int) {
 		r.pools[s.Pool.Name] = pool
 	}
 	pool.governance, pool.feasibility = s.Governance, s.Feasibility
-	r.findingsOf(s)
+	r.findingsOf(&s)
 	if len(r.undated[s.Pool.Name]) > 0 && s.Governance.Policy != nil {
 		r.date(s)
 	}
@@ -267,20 +262,16 @@ func (r *recorder) date(s rotation.Snapshot) {
 }
 
 // findingsOf takes the engine's own findings down, each once.
-func (r *recorder) findingsOf(s rotation.Snapshot) {
+func (r *recorder) findingsOf(s *rotation.Snapshot) {
 	for _, f := range s.Feasibility.Findings {
-		about := s.Pool.Name
+		key := subject{code: f.Code, pool: s.Pool.Name}
 		if f.Level == rotation.PolicyLevel {
-			about = ""
-		}
-		key := f.Code + " " + about
-		if about == "" {
-			key += s.Governance.Policy.Name
+			key = subject{code: f.Code, policy: s.Governance.Policy.Name}
 		}
 		if r.findings[key] {
 			continue
 		}
 		r.findings[key] = true
-		r.found = append(r.found, Finding{Code: f.Code, Severity: Severity(f.Severity), Pool: about, Message: f.Message, Since: s.Now.UTC()})
+		r.found = append(r.found, Finding{Code: f.Code, Severity: Severity(f.Severity), Pool: key.pool, Message: f.Message, Since: s.Now.UTC()})
 	}
 }

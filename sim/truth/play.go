@@ -81,7 +81,8 @@ func (p *player) take(pool string, fired []Transition) []string {
 	return trace
 }
 
-const nameWidth = 9
+// nameWidth leaves room for the longest name of a claim in the scenarios.
+const nameWidth = 13
 
 // rest takes whatever has fired.
 func (p *player) rest() ([]string, error) {

@@ -62,10 +62,10 @@ func (s *simulated) passed(pass controller.Pass, _ int) {
 	}
 }
 
-func (s *simulated) Client() client.Client                { return cluster.NewClient(s.Cluster, nil, nil) }
-func (s *simulated) Claims() map[string]string            { return s.claims }
-func (s *simulated) Fired() ([]truth.Transition, error)   { return s.fired, nil }
-func (s *simulated) ControllerRuns() bool                 { return !s.dead }
+func (s *simulated) Client() client.Client              { return cluster.NewClient(s.Cluster, nil, nil) }
+func (s *simulated) Claims() map[string]string          { return s.claims }
+func (s *simulated) Fired() ([]truth.Transition, error) { return s.fired, nil }
+func (s *simulated) ControllerRuns() bool               { return !s.dead }
 
 // Await makes move after move.
 func (s *simulated) Await(_ context.Context, what string, holds func() (bool, error)) error {

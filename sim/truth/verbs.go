@@ -4,7 +4,6 @@ package truth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func parse(text string) (deed, error) {
 		return func(ctx context.Context, p *player) ([]string, error) { return p.awaitRows(ctx, goals) }, nil
 	}
 	forms = append(forms, "await <claim> <row>, <claim> <row> …")
-	return nil, errors.New(fmt.Sprintf("%q is no step. There are:\n    %s", text, strings.Join(forms, "\n    ")))
+	return nil, fmt.Errorf("%q is no step. There are:\n    %s", text, strings.Join(forms, "\n    "))
 }
 
 // match reads a step by its form; false where it is of another.

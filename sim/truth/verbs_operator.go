@@ -34,13 +34,15 @@ func operatorVerbs() []verb {
 		plain("delete claim <claim>", func(ctx context.Context, p *player, s slots) error {
 			return p.Client().Delete(ctx, &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: p.Claims()[s[0]]}})
 		}),
-		plain("await the end of claim <claim>", (*player).gone),
-		plain("apply policy <policy>", (*player).apply),
+		plain("await the end of claim <claim>", func(ctx context.Context, p *player, s slots) error { return p.gone(ctx, s[0]) }),
+		plain("apply policy <policy>", func(ctx context.Context, p *player, s slots) error { return p.apply(ctx, s[0]) }),
 		plain("delete policy <policy>", func(ctx context.Context, p *player, s slots) error {
 			return p.Client().Delete(ctx, &v1alpha1.RotationPolicy{ObjectMeta: metav1.ObjectMeta{Name: s[0]}})
 		}),
-		spanned("give policy <policy> a readyTimeout of <span>", (*player).allow),
-		plain("delete the budget of <pool>", (*player).lift),
+		spanned("give policy <policy> a readyTimeout of <span>", func(ctx context.Context, p *player, s slots, d time.Duration) ([]string, error) {
+			return nil, p.allow(ctx, s[0], d)
+		}),
+		plain("delete the budget of <pool>", func(ctx context.Context, p *player, s slots) error { return p.lift(ctx, s[0]) }),
 		plain("await that nothing of a rotation is left", func(ctx context.Context, p *player, _ slots) error {
 			return p.Await(ctx, "nothing of a rotation is left", func() (bool, error) {
 				left, err := p.leftovers(ctx)
@@ -66,28 +68,28 @@ func (p *player) note(ctx context.Context, pool, value string) error {
 }
 
 // apply has a policy of the setting take effect.
-func (p *player) apply(ctx context.Context, s slots) error {
+func (p *player) apply(ctx context.Context, name string) error {
 	for _, policy := range p.scenario.Setting.Policies {
-		if policy.Name == s[0] {
+		if policy.Name == name {
 			return p.Client().Create(ctx, policy.DeepCopy())
 		}
 	}
-	return fmt.Errorf("the setting has no policy %s", s[0])
+	return fmt.Errorf("the setting has no policy %s", name)
 }
 
 // allow changes how long a replacement may take.
-func (p *player) allow(ctx context.Context, s slots, readyTimeout time.Duration) ([]string, error) {
+func (p *player) allow(ctx context.Context, name string, readyTimeout time.Duration) error {
 	policy := &v1alpha1.RotationPolicy{}
-	if err := p.Client().Get(ctx, client.ObjectKey{Name: s[0]}, policy); err != nil {
-		return nil, err
+	if err := p.Client().Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
+		return err
 	}
 	before := policy.DeepCopy()
 	policy.Spec.Surge.ReadyTimeout = &metav1.Duration{Duration: readyTimeout}
-	return nil, p.Client().Patch(ctx, policy, client.MergeFrom(before))
+	return p.Client().Patch(ctx, policy, client.MergeFrom(before))
 }
 
 // lift deletes the budgets over the Pods of a pool's workload.
-func (p *player) lift(ctx context.Context, s slots) error {
+func (p *player) lift(ctx context.Context, pool string) error {
 	var all policyv1.PodDisruptionBudgetList
 	if err := p.Client().List(ctx, &all); err != nil {
 		return err
@@ -96,22 +98,22 @@ func (p *player) lift(ctx context.Context, s slots) error {
 	lifted := 0
 	for i := range all.Items {
 		selector, err := metav1.LabelSelectorAsSelector(all.Items[i].Spec.Selector)
-		if err == nil && selector.Matches(labels.Set{"app": s[0]}) {
+		if err == nil && selector.Matches(labels.Set{"app": pool}) {
 			err = p.Client().Delete(ctx, &all.Items[i])
 			lifted++
 		}
 		failed = append(failed, err)
 	}
 	if lifted == 0 {
-		failed = append(failed, fmt.Errorf("no budget is over the Pods of %s", s[0]))
+		failed = append(failed, fmt.Errorf("no budget is over the Pods of %s", pool))
 	}
 	return errors.Join(failed...)
 }
 
 // gone waits until a claim no longer exists.
-func (p *player) gone(ctx context.Context, s slots) error {
-	return p.Await(ctx, "claim "+s[0]+" is gone", func() (bool, error) {
-		err := p.Client().Get(ctx, client.ObjectKey{Name: p.Claims()[s[0]]}, &karpenterv1.NodeClaim{})
+func (p *player) gone(ctx context.Context, claim string) error {
+	return p.Await(ctx, "claim "+claim+" is gone", func() (bool, error) {
+		err := p.Client().Get(ctx, client.ObjectKey{Name: p.Claims()[claim]}, &karpenterv1.NodeClaim{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 }

@@ -33,7 +33,7 @@ func exported(name string) bool {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("../..", path))
+	content, err := os.ReadFile(filepath.Join("..", "..", path))
 	if err != nil {
 		t.Fatal(err)
 	}

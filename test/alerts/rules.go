@@ -69,7 +69,7 @@ type trialFile struct {
 	Tests []struct {
 		AlertRuleTest []struct {
 			Name     string `json:"alertname"`
-			Expected []any  `json:"exp_alerts"` //nolint:forbidigo // only their number is asked for
+			Expected []any  `json:"exp_alerts"`
 		} `json:"alert_rule_test"`
 		PromQLExprTest []struct {
 			Expr     string `json:"expr"`

@@ -148,7 +148,13 @@ func (s *scenario) deadlineOf(ctx context.Context, claim string) time.Time {
 // and are not replaced for the difference.
 func liveLonger(ctx context.Context, pool string) {
 	GinkgoHelper()
-	patch := fmt.Appendf(nil, `{"spec":{"disruption":{"budgets":[{"nodes":"0"}]},"template":{"spec":{"expireAfter":%q}}}}`, longLife.String())
+	liveFor(ctx, pool, longLife)
+}
+
+// liveFor is liveLonger with a time of its own.
+func liveFor(ctx context.Context, pool string, expireAfter time.Duration) {
+	GinkgoHelper()
+	patch := fmt.Appendf(nil, `{"spec":{"disruption":{"budgets":[{"nodes":"0"}]},"template":{"spec":{"expireAfter":%q}}}}`, expireAfter.String())
 	_, err := shared.Dynamic().Resource(nodePools).Patch(ctx, pool, types.MergePatchType, patch, metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }

@@ -82,10 +82,9 @@ func (c *Claim) text(b *block, p Pool) {
 	b.line("Claim", name)
 	b.line("Its turn", sentence(c.Reason))
 	b.line("Age", brief(p.now.Sub(c.Created.Time))+", since "+at(c.Created.In(p.zone)))
-	switch {
-	case c.Deadline == nil:
+	if c.Deadline == nil {
 		b.line("Deadline", "none: it never expires")
-	default:
+	} else {
 		b.line("Deadline", p.instant(c.Deadline))
 	}
 	if c.LeadTime != nil {

@@ -86,7 +86,8 @@ func (i *Inspector) find(ctx context.Context, name string) (found, error) {
 	} else {
 		f.node = name
 	}
-	return f, i.poolOf(ctx, &f, objects[is[0]], is[0])
+	err := i.poolOf(ctx, &f, objects[is[0]], is[0])
+	return f, err
 }
 
 func ambiguous(name string, is []kind) error {

@@ -67,7 +67,7 @@ func (h *Held) Text(bool) string {
 // Freeze holds the pools, one after the other. Those that come before an error are held, and in the result.
 func (f *Freezer) Freeze(ctx context.Context, pools []string, hold Hold) (*Held, error) {
 	// The stamp has whole seconds: rounded up, it is no earlier than was asked for.
-	hold.Until = stamp(hold.Until).Time.In(hold.Until.Location())
+	hold.Until = stamp(hold.Until).In(hold.Until.Location())
 	if !hold.Until.After(f.Now) {
 		return nil, fmt.Errorf("%s is not in the future: it would freeze nothing; name a later time, or use unfreeze to let go", at(hold.Until))
 	}
@@ -106,16 +106,17 @@ func (f *Freezer) each(
 		np := &karpenterv1.NodePool{}
 		var pool HeldPool
 		verb := "get"
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			verb = "get"
-			if err = f.Client.Get(ctx, client.ObjectKey{Name: name}, np); err != nil {
+			if err := f.Client.Get(ctx, client.ObjectKey{Name: name}, np); err != nil {
 				return err
 			}
 			was := np.DeepCopy()
-			if pool, err = change(np); err != nil {
+			changed, err := change(np)
+			if err != nil {
 				return err
 			}
-			verb = "patch"
+			pool, verb = changed, "patch"
 			keys := freezeChange(was.Annotations, np.Annotations)
 			if pool.Changed = len(keys) > 0; !pool.Changed {
 				return nil

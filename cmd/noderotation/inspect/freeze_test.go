@@ -163,7 +163,7 @@ var _ = Describe("The time of a freeze", func() {
 		zone, err := standing(objects...).inspector().Zone(ctx, "api")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(zone.String()).To(Equal("Asia/Tokyo"))
-		zone, err = standing([]client.Object(aFleet("api"))...).inspector().Zone(ctx, "api")
+		zone, err = standing(aFleet("api")...).inspector().Zone(ctx, "api")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(zone).To(BeNil())
 	})

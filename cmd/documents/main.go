@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command contract writes what is generated under docs/ from what the product declares about itself. docs/contract.md is
-// read off its registries, its table, its CRD, the help of its command, and the permissions that the end-to-end suite runs
-// it with; docs/transitions.md, the picture and the schema beside it off the table, the guards, the effects and the laws.
+// Command documents writes what is generated under docs/ from what the product declares about itself. docs/contract.md is
+// read off its registries, its table, its CRD, the help and the answers of its commands, and the permissions that the
+// end-to-end suite runs it with; docs/transitions.md, the picture and the schema beside it off the table, the guards, the effects and the laws.
 // It is run in the module's root, by `make generate`.
 package main
 
@@ -30,11 +30,11 @@ func run(out io.Writer) error {
 	if err := write(out, documents); err != nil {
 		return err
 	}
-	flags, err := flagsOfController()
+	h, err := readHelp()
 	if err != nil {
 		return err
 	}
-	content, err := document(flags)
+	content, err := document(h)
 	if err != nil {
 		return err
 	}

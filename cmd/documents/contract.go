@@ -37,11 +37,12 @@ type contract struct {
 	Guards            []guards.Guard
 	Effects           []effects.Effect
 	Flags             string
+	Answers           []answer
 	Rights            []right
 }
 
-// document is the contract in Markdown. The flags are those that the command's help lists.
-func document(flags string) ([]byte, error) {
+// document is the contract in Markdown.
+func document(h help) ([]byte, error) {
 	c := contract{
 		Annotations:       rotation.Keys(),
 		PlaceholderName:   rotation.PlaceholderName("NODECLAIM"),
@@ -53,13 +54,18 @@ func document(flags string) ([]byte, error) {
 		Rules:             rotation.Rules(),
 		Guards:            guards.All(),
 		Effects:           effects.All(),
-		Flags:             flags,
 	}
 	var err error
 	if c.Table, err = machine.Parse(noderotation.TransitionsFile, noderotation.Transitions); err != nil {
 		return nil, err
 	}
 	if c.Policy, err = readPolicy(); err != nil {
+		return nil, err
+	}
+	if c.Flags, err = h.flags("controller"); err != nil {
+		return nil, err
+	}
+	if c.Answers, err = readAnswers(h); err != nil {
 		return nil, err
 	}
 	if c.Rights, err = readRights(); err != nil {

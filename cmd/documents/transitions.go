@@ -127,12 +127,12 @@ func checkSections(table *machine.Table) error {
 	for i := range table.Rows {
 		row := &table.Rows[i]
 		if open[row.ID] == "" {
-			problems = append(problems, fmt.Errorf("%s:%d: row %s: say in cmd/contract/sections.go where it is specified", table.Name, row.Line, row.ID))
+			problems = append(problems, fmt.Errorf("%s:%d: row %s: say in cmd/documents/sections.go where it is specified", table.Name, row.Line, row.ID))
 		}
 		delete(open, row.ID)
 	}
 	for _, id := range slices.Sorted(maps.Keys(open)) {
-		problems = append(problems, fmt.Errorf("cmd/contract/sections.go says where row %s is specified, and %s has no such row: drop it", id, table.Name))
+		problems = append(problems, fmt.Errorf("cmd/documents/sections.go says where row %s is specified, and %s has no such row: drop it", id, table.Name))
 	}
 	return errors.Join(problems...)
 }
@@ -189,7 +189,7 @@ func (r reference) writes(row rowOfReference) string {
 func guardLinks(conditions []machine.Condition) string {
 	links := make([]string, len(conditions))
 	for i, c := range conditions {
-		links[i] = fmt.Sprintf("[`%s`](#guard-%s)", c, c.Guard)
+		links[i] = fmt.Sprintf("[%s](#guard-%s)", code(c.String()), c.Guard)
 	}
 	return strings.Join(links, ", ")
 }
@@ -201,7 +201,7 @@ func rowLinks(ids []string) string { return linked("row", ids) }
 func linked(kind string, names []string) string {
 	links := make([]string, len(names))
 	for i, name := range names {
-		links[i] = fmt.Sprintf("[`%s`](#%s-%s)", name, kind, name)
+		links[i] = fmt.Sprintf("[%s](#%s-%s)", code(name), kind, name)
 	}
 	return strings.Join(links, ", ")
 }
