@@ -38,7 +38,7 @@ import (
 // copies, as CacheOptions has it.
 type indexedCache map[reflect.Type]toolscache.Indexer
 
-func newIndexedCache(objects ...client.Object) indexedCache {
+func newIndexedCache(objects ...client.Object) *shelvedCache {
 	indexers := map[reflect.Type]toolscache.Indexers{}
 	for _, index := range Indexes() {
 		of := reflect.TypeOf(index.Object)
@@ -57,7 +57,7 @@ func newIndexedCache(objects ...client.Object) indexedCache {
 			panic(err)
 		}
 	}
-	return cache
+	return &shelvedCache{cache, cache}
 }
 
 func (c indexedCache) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {

@@ -3,9 +3,6 @@
 package controller
 
 import (
-	"context"
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/ptr"
@@ -42,16 +39,6 @@ func Indexes() []Index {
 		{&corev1.Pod{}, indexSurgeFor, bySurgeFor},
 		{&corev1.Pod{}, indexNode, byNode},
 	}
-}
-
-// RegisterIndexes adds every index to the cache.
-func RegisterIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range Indexes() {
-		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
-			return fmt.Errorf("the cache's index %s cannot be set up: %w", index.Field, err)
-		}
-	}
-	return nil
 }
 
 func byPool(object client.Object) []string {

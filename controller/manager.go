@@ -99,15 +99,16 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 
 // assemble puts the parts of the controller together on the manager.
 func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	if err := RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := startInformers(ctx, mgr); err != nil {
 		return err
 	}
-	if err := startInformers(ctx, mgr); err != nil {
+	shelved, err := shelve(ctx, mgr.GetCache())
+	if err != nil {
 		return err
 	}
 	policies := NewPolicies(mgr.GetCache())
 	reconciler := &Reconciler{
-		Reader:  &Reader{Cache: mgr.GetCache(), Policies: policies, Settings: o.Settings},
+		Reader:  &Reader{Cache: shelved, Policies: policies, Settings: o.Settings},
 		Machine: o.Machine, Own: NewOwnWrites(), Gate: NewGate(), Clock: o.Clock,
 	}
 	equip := acts

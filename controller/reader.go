@@ -18,14 +18,6 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-// Shelves is what a cache may offer beside client.Reader: its objects by an index, in order of namespace and name,
-// without a copy of each. An in-memory cluster does.
-type Shelves interface {
-	NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim
-	NodesBy(index, value string) []*corev1.Node
-	PodsBy(index, value string) []*corev1.Pod
-}
-
 // Reader makes Snapshots from the cache. It never asks the API server. Safe for concurrent use.
 type Reader struct {
 	Cache    client.Reader

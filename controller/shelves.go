@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// Shelves is what a cache may offer beside client.Reader: its objects by an index, in order of namespace and name,
+// without a copy of each. The informers' stores do, and an in-memory cluster.
+type Shelves interface {
+	NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim
+	NodesBy(index, value string) []*corev1.Node
+	PodsBy(index, value string) []*corev1.Pod
+}
+
+// shelvedCache is the manager's cache with the stores of its informers: what it shows under an index and what it shows by
+// name are of one store, so that a pass which has seen its own writes in the one has seen them in the other.
+type shelvedCache struct {
+	client.Reader
+	stores map[reflect.Type]toolscache.Indexer
+}
+
+// shelve adds the product's indexes to the cache's informers, which must not have been started.
+func shelve(ctx context.Context, c cache.Cache) (*shelvedCache, error) {
+	shelved := &shelvedCache{Reader: c, stores: map[reflect.Type]toolscache.Indexer{}}
+	for _, index := range Indexes() {
+		found, err := c.GetInformer(ctx, index.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%T cannot be watched: %w", index.Object, err)
+		}
+		informer, ok := found.(toolscache.SharedIndexInformer)
+		if !ok {
+			return nil, fmt.Errorf("the cache keeps %T in a %T, which has no indexes to read", index.Object, found)
+		}
+		if err := informer.AddIndexers(toolscache.Indexers{index.Field: underIndex(index)}); err != nil {
+			return nil, fmt.Errorf("the cache's index %s cannot be set up: %w", index.Field, err)
+		}
+		shelved.stores[reflect.TypeOf(index.Object)] = informer.GetIndexer()
+	}
+	return shelved, nil
+}
+
+func underIndex(index Index) toolscache.IndexFunc {
+	return func(kept any) ([]string, error) {
+		object, ok := kept.(client.Object)
+		if !ok {
+			return nil, fmt.Errorf("the cache keeps a %T among objects of %T", kept, index.Object)
+		}
+		return index.Extract(object), nil
+	}
+}
+
+// NodeClaimsBy implements Shelves. So do the others.
+func (s *shelvedCache) NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim {
+	return shelf[*karpenterv1.NodeClaim](s, index, value)
+}
+
+// NodesBy lists Nodes.
+func (s *shelvedCache) NodesBy(index, value string) []*corev1.Node {
+	return shelf[*corev1.Node](s, index, value)
+}
+
+// PodsBy lists Pods.
+func (s *shelvedCache) PodsBy(index, value string) []*corev1.Pod {
+	return shelf[*corev1.Pod](s, index, value)
+}
+
+// shelf panics on an index that was not set up: to find nothing there would mean that the objects are gone.
+func shelf[O client.Object](s *shelvedCache, index, value string) []O {
+	kept, err := s.stores[reflect.TypeFor[O]()].ByIndex(index, value)
+	if err != nil {
+		panic(fmt.Sprintf("the cache is asked for %s: %v", index, err))
+	}
+	objects := make([]O, 0, len(kept))
+	for _, each := range kept {
+		if object, ok := each.(O); ok {
+			objects = append(objects, object)
+		}
+	}
+	slices.SortFunc(objects, func(a, b O) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return objects
+}
