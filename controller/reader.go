@@ -113,7 +113,9 @@ func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snap
 		return s, err
 	}
 	for _, pod := range surging {
-		if pod.Namespace == r.Settings.Namespace && rotation.IsPlaceholder(pod) {
+		// Without a namespace placeholders are looked for in every one.
+		within := r.Settings.Namespace == "" || pod.Namespace == r.Settings.Namespace
+		if within && rotation.IsPlaceholder(pod) {
 			s.Placeholders = append(s.Placeholders, pod)
 		}
 	}
@@ -166,9 +168,9 @@ func (r *Reader) pods(ctx context.Context, index, value string, within ...client
 	if err := r.Cache.List(ctx, &list, append(within, client.MatchingFields{index: value})...); err != nil {
 		return nil, fmt.Errorf("Pods cannot be listed: %w", err)
 	}
-	pods := make([]*corev1.Pod, len(list.Items))
+	var pods []*corev1.Pod
 	for i := range list.Items {
-		pods[i] = &list.Items[i]
+		pods = append(pods, &list.Items[i])
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

@@ -14,5 +14,9 @@
 // the scheduler, the kubelet, replicated workloads with their disruption budgets, daemon sets, and an operator, who
 // follows a script. The controller is a process that can be stopped and started.
 //
+// The models are held against a real control plane and a real Karpenter: the scenarios of package truth happen in both, and
+// must come to the same transitions in the same order. That holds what a rotation notices of the others, and not how long
+// they take: the delays here are those of a cloud, and of the seed.
+//
 // What must never enter: a rule of a rotation, and the machine's own time.
 package sim

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/rotation"
@@ -55,7 +56,7 @@ func (w *World) note(c cluster.Change) {
 
 func (n *news) of(pool string) { n.scheduler[pool], n.provisioner[pool] = true, true }
 
-func (w *World) notePod(o any, count int) {
+func (w *World) notePod(o client.Object, count int) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok {
 		return

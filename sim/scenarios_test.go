@@ -42,7 +42,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 		surge := w.NodeClaims()[1].Name
 		draining, done := "2026-01-09T17:01:02Z", "2026-01-09T17:01:13Z"
 		Expect(writesOf(config.Trace)).To(Equal([]string{
-			"patch NodePool api: active-rotation=api-0",
+			"patch NodePool api: active-rotation=api-0 anchored-on=3",
 			"patch NodeClaim api-0: started-at=2026-01-09T17:00:00Z state=pending",
 			"patch Node api-0: karpenter.sh/do-not-disrupt=true cordoned=true do-not-disrupt-owned=true surge-for=api-0 unschedulable=true",
 			"create Pod noderotation/surge-for-api-0",
@@ -53,7 +53,7 @@ var _ = Describe("A rotation in the simulated cluster", func() {
 			"delete NodeClaim api-0",
 			"delete Pod noderotation/surge-for-api-0",
 			"patch Node " + surge + ": -karpenter.sh/do-not-disrupt -do-not-disrupt-owned -surge-for",
-			"patch NodePool api: last-rotation-at=" + done + " -active-rotation -active-rotation-state -draining-at -surge-wait",
+			"patch NodePool api: last-rotation-at=" + done + " -active-rotation -active-rotation-state -anchored-on -draining-at -surge-wait",
 		}))
 	})
 

@@ -23,14 +23,32 @@ import (
 func TestAPassThatIsLeftOutIsNotMissed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawnStory(t)
-		every, some := strings.Split(s.tell(false), "\n"), strings.Split(s.tell(true), "\n")
-		for i := range max(len(every), len(some)) {
-			if i >= len(every) || i >= len(some) || every[i] != some[i] {
-				t.Fatalf("the traces part at line %d\nevery pass:\n%s\nsome left out:\n%s", i,
-					strings.Join(every[max(0, i-3):min(len(every), i+5)], "\n"), strings.Join(some[max(0, i-3):min(len(some), i+5)], "\n"))
-			}
-		}
+		expectOneTrace(t, s.tell(false), s.tell(true))
 	})
+}
+
+// The scheduler and Karpenter look only at pools of which something has changed. While a Pod waits that may be placed in any
+// pool they look at all of them. One whose scheduling is gated must give the trace that one of a missing pool gives.
+func TestAPoolThatIsNotLookedAtHasNothingToDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawnStory(t)
+		roams, waits := aFleetPod("waits", "nowhere", "1"), aFleetPod("waits", "nowhere", "1")
+		roams.Spec.NodeSelector = nil
+		for _, pod := range []*corev1.Pod{roams, waits} {
+			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "never"}}
+		}
+		expectOneTrace(t, s.tell(true, roams), s.tell(true, waits))
+	})
+}
+
+func expectOneTrace(t *rapid.T, expected, actual string) {
+	one, other := strings.Split(expected, "\n"), strings.Split(actual, "\n")
+	for i := range max(len(one), len(other)) {
+		if i >= len(one) || i >= len(other) || one[i] != other[i] {
+			t.Fatalf("the traces part at line %d\nexpected:\n%s\nactual:\n%s", i,
+				strings.Join(one[max(0, i-3):min(len(one), i+5)], "\n"), strings.Join(other[max(0, i-3):min(len(other), i+5)], "\n"))
+		}
+	}
 }
 
 // story is a small fleet around one window, and what befalls it: plain values, so that it can be told twice.
@@ -93,8 +111,8 @@ func drawnStory(t *rapid.T) story {
 	return s
 }
 
-// tell runs the story, and returns its trace.
-func (s story) tell(skip bool) string {
+// tell runs the story with these others in it, and returns its trace.
+func (s story) tell(skip bool, others ...client.Object) string {
 	config := aConfig()
 	config.Start, config.Seed = opening.Add(-before), s.seed
 	config.Controller.Skip, config.Controller.Lag = skip, s.lag
@@ -108,6 +126,7 @@ func (s story) tell(skip bool) string {
 		config.Script = append(config.Script, at(h.after, h.verb, begin), at(h.after+h.length, "ends what "+h.verb, end))
 	}
 	objects := []client.Object{aPolicy(func(p *v1alpha1.RotationPolicy) { p.Spec.Surge.ForcefulFallback.Enabled = s.fallback }), aBudget("api", 1)}
+	objects = append(objects, others...)
 	var fleets []sim.Fleet
 	for _, pool := range []string{"api", "web"} {
 		if ages := s.ages[pool]; len(ages) > 0 {

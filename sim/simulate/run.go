@@ -54,6 +54,7 @@ func Run(ctx context.Context, in *Input, o Options) (*Result, error) {
 		return nil, fmt.Errorf("the input cannot be simulated: %w", err)
 	}
 	recorder.world = world
+	defer collectLess()()
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("the simulation was stopped: %w", err)

@@ -27,8 +27,8 @@ type player struct {
 // which is a scripts.Problem, it ends with the step that could not be made, and what had come by then.
 func (s *Scenario) Play(ctx context.Context, world World) (*Scenario, error) {
 	p := &player{World: world, scenario: s, aliases: map[string]string{}, taken: map[string]int{}}
-	for alias, real := range world.Claims() {
-		p.aliases[real] = alias
+	for alias, name := range world.Claims() {
+		p.aliases[name] = alias
 	}
 	document := *s.Document
 	document.Steps = slices.Clone(s.Steps)
@@ -71,7 +71,7 @@ func (p *player) fired() (map[string][]Transition, error) {
 	return pools, nil
 }
 
-// take puts the pool's first n transitions into a trace.
+// take puts the next transitions of a pool into a trace.
 func (p *player) take(pool string, fired []Transition) []string {
 	p.taken[pool] += len(fired)
 	var trace []string

@@ -62,10 +62,17 @@ func (s *simulated) passed(pass controller.Pass, _ int) {
 	}
 }
 
-func (s *simulated) Client() client.Client              { return cluster.NewClient(s.Cluster, nil, nil) }
-func (s *simulated) Claims() map[string]string          { return s.claims }
+// Client makes requests as an operator.
+func (s *simulated) Client() client.Client { return cluster.NewClient(s.Cluster, nil, nil) }
+
+// Claims are called in the simulator as they are in the scenario.
+func (s *simulated) Claims() map[string]string { return s.claims }
+
+// Fired has what would stand in the controller's log.
 func (s *simulated) Fired() ([]truth.Transition, error) { return s.fired, nil }
-func (s *simulated) ControllerRuns() bool               { return !s.dead }
+
+// ControllerRuns is false from a kill on.
+func (s *simulated) ControllerRuns() bool { return !s.dead }
 
 // Await makes move after move.
 func (s *simulated) Await(_ context.Context, what string, holds func() (bool, error)) error {
@@ -75,7 +82,7 @@ func (s *simulated) Await(_ context.Context, what string, holds func() (bool, er
 			return err
 		}
 		if s.Now().After(end) {
-			return fmt.Errorf("waited in vain, for %s, until %s", patience, what)
+			return fmt.Errorf("waited in vain, for an hour, until %s", what)
 		}
 		if by := s.Now().Add(glance); !s.Step(by) {
 			s.RunUntil(by)
@@ -86,28 +93,33 @@ func (s *simulated) Await(_ context.Context, what string, holds func() (bool, er
 	}
 }
 
+// StartController starts a new one.
 func (s *simulated) StartController(context.Context) error {
 	s.dead = false
 	s.World.StartController()
 	return nil
 }
 
+// KillController ends it between two passes.
 func (s *simulated) KillController() error {
 	s.dead = true
 	s.StopController()
 	return nil
 }
 
+// KillControllerAtWrite counts in mortal.
 func (s *simulated) KillControllerAtWrite(n int) error {
 	s.fatal = n
 	return nil
 }
 
+// HoldUp slows the simulated cloud down.
 func (s *simulated) HoldUp(_ context.Context, extra time.Duration) error {
 	s.World.HoldUp(extra)
 	return nil
 }
 
+// RunOut takes the capacity out of the simulated cloud.
 func (s *simulated) RunOut(_ context.Context, zone string) error {
 	s.World.RunOut(zone)
 	return nil
@@ -153,14 +165,17 @@ func (m *mortal) write(do func() error) error {
 	return nil
 }
 
+// Create creates, while the controller lives.
 func (m *mortal) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
 	return m.write(func() error { return m.Client.Create(ctx, o, options...) })
 }
 
+// Patch patches, while the controller lives.
 func (m *mortal) Patch(ctx context.Context, o client.Object, patch client.Patch, options ...client.PatchOption) error {
 	return m.write(func() error { return m.Client.Patch(ctx, o, patch, options...) })
 }
 
+// Delete deletes, while the controller lives.
 func (m *mortal) Delete(ctx context.Context, o client.Object, options ...client.DeleteOption) error {
 	return m.write(func() error { return m.Client.Delete(ctx, o, options...) })
 }

@@ -42,6 +42,9 @@ func operatorVerbs() []verb {
 		spanned("give policy <policy> a readyTimeout of <span>", func(ctx context.Context, p *player, s slots, d time.Duration) ([]string, error) {
 			return nil, p.allow(ctx, s[0], d)
 		}),
+		plain("delete the placeholder of <claim>", func(ctx context.Context, p *player, s slots) error {
+			return p.bereave(ctx, s[0])
+		}),
 		plain("delete the budget of <pool>", func(ctx context.Context, p *player, s slots) error { return p.lift(ctx, s[0]) }),
 		plain("await that nothing of a rotation is left", func(ctx context.Context, p *player, _ slots) error {
 			return p.Await(ctx, "nothing of a rotation is left", func() (bool, error) {
@@ -110,6 +113,20 @@ func (p *player) lift(ctx context.Context, pool string) error {
 	return errors.Join(failed...)
 }
 
+// bereave deletes the placeholder that stands for a claim.
+func (p *player) bereave(ctx context.Context, claim string) error {
+	var pods corev1.PodList
+	if err := p.Client().List(ctx, &pods); err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; rotation.IsPlaceholder(pod) && pod.Annotations[rotation.KeySurgeFor] == p.Claims()[claim] {
+			return p.Client().Delete(ctx, pod)
+		}
+	}
+	return fmt.Errorf("no placeholder stands for %s", claim)
+}
+
 // gone waits until a claim no longer exists.
 func (p *player) gone(ctx context.Context, claim string) error {
 	return p.Await(ctx, "claim "+claim+" is gone", func() (bool, error) {
@@ -118,7 +135,8 @@ func (p *player) gone(ctx context.Context, claim string) error {
 	})
 }
 
-// leftovers are anchors, markers of ours, and placeholders. Claims are not asked: those of a deleted pool go with it.
+// leftovers are anchors, markers of ours, and placeholders. A Node that is being deleted takes its markers with it, as the
+// claims of a deleted pool do.
 func (p *player) leftovers(ctx context.Context) ([]string, error) {
 	var pools karpenterv1.NodePoolList
 	var nodes corev1.NodeList
@@ -140,7 +158,9 @@ func (p *player) leftovers(ctx context.Context) ([]string, error) {
 		note("NodePool", &pools.Items[i], rotation.AnchorKeys())
 	}
 	for i := range nodes.Items {
-		note("Node", &nodes.Items[i], rotation.NodeMarkers())
+		if nodes.Items[i].DeletionTimestamp == nil {
+			note("Node", &nodes.Items[i], rotation.NodeMarkers())
+		}
 	}
 	for i := range pods.Items {
 		if rotation.IsPlaceholder(&pods.Items[i]) {

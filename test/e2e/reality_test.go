@@ -80,10 +80,17 @@ func (r *reality) name(ctx context.Context, pool string) {
 	}
 }
 
-func (r *reality) Client() client.Client     { return r.client }
-func (r *reality) Now() time.Time            { return time.Now() }
+// Client may do everything.
+func (r *reality) Client() client.Client { return r.client }
+
+// Now is the machine's time.
+func (r *reality) Now() time.Time { return time.Now() }
+
+// Claims has the names of the fleets' first claims.
 func (r *reality) Claims() map[string]string { return r.claims }
-func (r *reality) ControllerRuns() bool      { return r.controller.Running() }
+
+// ControllerRuns looks at the process.
+func (r *reality) ControllerRuns() bool { return r.controller.Running() }
 
 // Fired reads the log, to which each controller of the scenario adds.
 func (r *reality) Fired() ([]truth.Transition, error) {
@@ -98,6 +105,7 @@ func (r *reality) Fired() ([]truth.Transition, error) {
 	return fired, err
 }
 
+// Await looks again and again, as long as the controller does not end by itself.
 func (r *reality) Await(ctx context.Context, what string, holds func() (bool, error)) error {
 	err := wait.PollUntilContextTimeout(ctx, glance, stepPatience, true, func(context.Context) (bool, error) {
 		if r.controller != nil {
@@ -113,12 +121,14 @@ func (r *reality) Await(ctx context.Context, what string, holds func() (bool, er
 	return nil
 }
 
+// StartController starts a process that needs no lease.
 func (r *reality) StartController(ctx context.Context) error {
 	r.controllerRuns(ctx, alone)
 	r.victim.Store(r.controller)
 	return nil
 }
 
+// KillController is kill -9.
 func (r *reality) KillController() error {
 	r.controller.Kill()
 	return nil
@@ -130,10 +140,12 @@ func (r *reality) KillControllerAtWrite(n int) error {
 	return nil
 }
 
+// HoldUp has instances register later.
 func (r *reality) HoldUp(ctx context.Context, extra time.Duration) error {
 	return shared.ProvisioningDelay(ctx, r.registering+extra)
 }
 
+// RunOut is undone with the scenario, at the latest.
 func (r *reality) RunOut(ctx context.Context, zone string) error {
 	if zone == "" {
 		return shared.EndShortage(ctx)

@@ -2,6 +2,11 @@
 
 // Package e2e proves the controller on a real control plane with a real Karpenter. Every verdict comes from a complete
 // recording of what happened, or from the API server's audit log; none from looking now and then.
+//
+// truth_test.go holds the simulator against this cluster. The scenarios of sim/truth are carried out here as they are
+// there, with kwok's instances, the scheduler and Karpenter in the models' place, and the order of the rows that the
+// controller's log tells must be the one in the scenario's text, pool by pool. Nothing is smoothed out but the names of
+// claims that Karpenter adds. A scenario begins as the simulator's would (plan_test.go), save that all nodes are new.
 package e2e
 
 import (

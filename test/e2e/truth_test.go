@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,16 +26,11 @@ var _ = Describe("The simulator tells the truth:", func() {
 			world := begin(ctx).realizes(ctx, scenario.Setting)
 			played, err := scenario.Play(ctx, world)
 			if table := scenario.Against(played); table != "" {
-				Fail("what the simulator comes to, and what came of it here:\n" + table + explained(err))
+				_, rejected := world.writes()
+				Fail(fmt.Sprintf("what the simulator comes to, and what came of it here:\n%s\nended with: %v\nrejected writes, each of which cut a pass short: %v",
+					table, err, rejected))
 			}
 			Expect(err).NotTo(HaveOccurred())
 		}, SpecTimeout(patience))
 	}
 })
-
-func explained(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
