@@ -24,7 +24,7 @@ import (
 )
 
 // enoughForMutants is how many states of a scene show a mistake, if it shows there.
-const enoughForMutants = 6000
+const enoughForMutants = 20_000
 
 // caught explores the scenes until one of them shows a breach, which has to say so.
 func caught(t *testing.T, search Search, saying string, scenes ...string) {
