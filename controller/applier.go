@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"noderotation.io/noderotation/effects"
+	"noderotation.io/noderotation/rotation"
 )
 
 // Teller delivers announcements. It never fails and never blocks.
@@ -126,15 +128,24 @@ func (r *application) patch(ctx context.Context, object client.Object, patch cli
 }
 
 // create accepts that the Pod exists: the cache may not have shown it yet, or a request that seemed to fail took effect.
-func (r *application) create(ctx context.Context, object client.Object) (bool, error) {
+// A Pod that it shows and that is somebody else's is another matter.
+func (r *application) create(ctx context.Context, object *corev1.Pod) (bool, error) {
 	switch err := r.Client.Create(ctx, object); {
 	case apierrors.IsAlreadyExists(err):
+		exists := &corev1.Pod{}
+		if r.Client.Get(ctx, client.ObjectKeyFromObject(object), exists) == nil && !samePlaceholder(exists, object) {
+			return false, errNameTaken
+		}
 		return false, nil
 	case err != nil:
 		return false, err
 	}
 	r.Own.Wrote(r.pool, object, true, r.Clock.Now())
 	return true, nil
+}
+
+func samePlaceholder(a, b *corev1.Pod) bool {
+	return rotation.IsPlaceholder(a) && a.Annotations[rotation.KeySurgeFor] == b.Annotations[rotation.KeySurgeFor]
 }
 
 // delete names the UID, so that another object of the same name is safe, and the version where one is given. An object

@@ -211,6 +211,25 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 		Expect(w.placeholder("old")).NotTo(BeNil())
 	})
 
+	DescribeTable("tells of a Pod that has the placeholder's name and is none of ours, and leaves it alone", func(edit func(*corev1.Pod)) {
+		w.pass("api")
+		stranger := w.placeholder("old").DeepCopy()
+		Expect(w.server.hand.Delete(w.ctx, w.placeholder("old"))).To(Succeed())
+		stranger.UID, stranger.ResourceVersion = "theirs", ""
+		edit(stranger)
+		w.exists(stranger)
+		w.leader.people.heard()
+		w.clock.Step(11 * time.Second)
+		for range 2 {
+			_, err := w.leader.pass("api")
+			Expect(err).To(MatchError(ContainSubstring("create Pod noderotation-system/surge-for-old: another Pod has this name")))
+		}
+		Expect(w.leader.people.heard()).To(Equal([]string{"WriteRefused NodePool/api"}))
+		Expect(w.placeholder("old").UID).To(BeEquivalentTo("theirs"))
+	},
+		Entry("somebody's own", func(p *corev1.Pod) { p.Labels, p.Annotations = nil, nil }),
+		Entry("one that has lost its labels", func(p *corev1.Pod) { p.Labels = nil }))
+
 	It("takes a placeholder that exists already for its own, and one that is gone already for deleted", func() {
 		w.theWatchesFallSilent("Pod")
 		w.pass("api")

@@ -165,7 +165,7 @@ func (r *Reconciler) shown(ctx context.Context, pass Observation) {
 
 // refused tells a person about a write that the API server will refuse again: nothing else would.
 func (r *Reconciler) refused(ctx context.Context, s *rotation.Snapshot, state string, err error) error {
-	if !overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) {
+	if !overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errNameTaken)) {
 		r.trouble(ctx, s, state, effects.ReasonWriteRefused, err)
 	}
 	return err

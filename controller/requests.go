@@ -155,6 +155,9 @@ func nilIfEmpty(value string) any {
 // errHeldUp ends a pass that took so long that another process may lead by now.
 var errHeldUp = errors.New("the pass was held up for longer than this process is sure to lead")
 
+// errNameTaken ends a pass whose placeholder cannot be created.
+var errNameTaken = errors.New("another Pod has this name, and is no placeholder of this rotation, or has lost its labels; delete it")
+
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
 // object that is gone, a JSON patch whose test failed, or a pass that was held up. All are ordinary; the next pass
 // decides afresh.

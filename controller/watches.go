@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -39,17 +40,36 @@ type Watch struct {
 	Matters []predicate.Predicate
 	// Pools tells whose pass an object wakes.
 	Pools handler.MapFunc
+	// Rest is how long a pass lets pass after the end of an object; zero for nothing.
+	Rest time.Duration
+}
+
+// RestAfterPlaceholder keeps whoever ends every placeholder as soon as it is there from a pass that creates the next at
+// once, hundreds of times a minute until readyTimeout.
+const RestAfterPlaceholder = 5 * time.Second
+
+// handler enqueues the pools of an object.
+func (w Watch) handler() handler.EventHandler {
+	atOnce := handler.EnqueueRequestsFromMapFunc(w.Pools)
+	return handler.Funcs{
+		CreateFunc: atOnce.Create, UpdateFunc: atOnce.Update, GenericFunc: atOnce.Generic,
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			for _, request := range w.Pools(ctx, e.Object) {
+				queue.AddAfter(request, w.Rest)
+			}
+		},
+	}
 }
 
 // Watches are all that wakes the reconciler: what can change a decision, and nothing else (§5.2). An in-memory cluster
 // wakes it by the same ones.
 func (r *Reconciler) Watches() []Watch {
 	return []Watch{
-		{&karpenterv1.NodePool{}, []predicate.Predicate{changed(poolChanged)}, poolItself},
-		{&karpenterv1.NodeClaim{}, []predicate.Predicate{changed(claimChanged)}, poolByLabel},
-		{&corev1.Node{}, []predicate.Predicate{changed(nodeChanged)}, poolByLabel},
-		{&corev1.Pod{}, []predicate.Predicate{placeholders(), changed(podChanged)}, poolOfPlaceholder},
-		{&v1alpha1.RotationPolicy{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}}, r.everyPool},
+		{&karpenterv1.NodePool{}, []predicate.Predicate{changed(poolChanged)}, poolItself, 0},
+		{&karpenterv1.NodeClaim{}, []predicate.Predicate{changed(claimChanged)}, poolByLabel, 0},
+		{&corev1.Node{}, []predicate.Predicate{changed(nodeChanged)}, poolByLabel, 0},
+		{&corev1.Pod{}, []predicate.Predicate{placeholders(), changed(podChanged)}, poolOfPlaceholder, RestAfterPlaceholder},
+		{&v1alpha1.RotationPolicy{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}}, r.everyPool, 0},
 	}
 }
 
@@ -60,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, passes int) error {
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, LongestRetry),
 	})
 	for _, w := range r.Watches() {
-		rotations.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Pools), builder.WithPredicates(w.Matters...))
+		rotations.Watches(w.Object, w.handler(), builder.WithPredicates(w.Matters...))
 	}
 	return rotations.Complete(r)
 }

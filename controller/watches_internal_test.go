@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -128,6 +130,31 @@ func someCPU(amount string) corev1.ResourceList {
 }
 
 // Every object is mapped to the pool that it belongs to, and a policy to all (§5.2, §5.4 policy change propagation).
+// Whoever ends every placeholder at once must not have the next one created at once, for as long as readyTimeout (§3.3).
+func TestAPlaceholdersEndIsLetRest(t *testing.T) {
+	g := NewWithT(t)
+	placeholder := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "surge-for-old"}}
+	placeholder.Spec.NodeSelector = map[string]string{rotation.LabelNodePool: "api"}
+	pool := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "api"}}
+	for _, w := range (&Reconciler{}).Watches() {
+		clock := testclock.NewFakeClock(time.Date(2026, time.January, 10, 2, 0, 0, 0, time.UTC))
+		queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
+			workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Clock: clock})
+		t.Cleanup(queue.ShutDown)
+		switch w.Object.(type) {
+		case *corev1.Pod:
+			w.handler().Delete(t.Context(), event.DeleteEvent{Object: placeholder}, queue)
+			g.Consistently(queue.Len, "50ms").Should(BeZero())
+			g.Eventually(clock.HasWaiters).Should(BeTrue())
+			clock.Step(RestAfterPlaceholder)
+			g.Eventually(queue.Len).Should(Equal(1))
+		case *karpenterv1.NodePool:
+			w.handler().Delete(t.Context(), event.DeleteEvent{Object: pool}, queue)
+			g.Expect(queue.Len()).To(Equal(1))
+		}
+	}
+}
+
 func TestWhoIsWoken(t *testing.T) {
 	g := NewWithT(t)
 	ctx := context.Background()

@@ -79,6 +79,10 @@ func poolSettled(s rotation.Snapshot) machine.Verdict {
 	if settled, draining := s.Settled(); !settled {
 		return machine.No("NodeClaim %s, deleted by an earlier rotation, is still draining", draining)
 	}
+	if stray := s.Stray(); stray != "" {
+		return machine.No("NodeClaim %s says that it is being rotated, and NodePool %s is not anchored on it: restart the controller, whose sweep puts that right",
+			stray, s.Pool.Name)
+	}
 	return machine.Yes("no earlier rotation is still draining")
 }
 

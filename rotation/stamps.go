@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Stamp is a point in time kept in an annotation. What an absent or unreadable one means differs by key and is told
@@ -109,10 +110,19 @@ func (s Snapshot) Freeze() (frozen bool, until Stamp) {
 // MostFreezeReason is how much of a freeze's reason is told, in characters.
 const MostFreezeReason = 200
 
-// FreezeReason is what an operator gave as the reason of the freeze, on one line and cut to MostFreezeReason; empty
-// without one. Anybody may have written it: it is told, and decides nothing.
+// FreezeReason is what an operator gave as the reason of the freeze, on one line, cut to MostFreezeReason, and without what
+// is not printed: it goes to terminals. Empty without one. Anybody may have written it: it is told, and decides nothing.
 func (s Snapshot) FreezeReason() string {
-	told := []rune(strings.Join(strings.Fields(s.Pool.Annotations[KeyFreezeReason]), " "))
+	printed := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, s.Pool.Annotations[KeyFreezeReason])
+	told := []rune(strings.Join(strings.Fields(printed), " "))
 	if len(told) > MostFreezeReason {
 		return string(told[:MostFreezeReason-1]) + "…"
 	}

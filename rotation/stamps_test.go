@@ -118,6 +118,8 @@ var _ = Describe("A freeze's reason (§3.1)", func() {
 	It("is told on one line, and cut where it has no end", func() {
 		Expect(APool().FreezeReason()).To(BeEmpty())
 		Expect(APool(PoolAnnotated(rotation.KeyFreezeReason, " release\n\tof the shop ")).FreezeReason()).To(Equal("release of the shop"))
+		Expect(APool(PoolAnnotated(rotation.KeyFreezeReason, "re\x1b[31mlease\u202e \x07of the shop")).FreezeReason()).To(
+			Equal("re[31mlease of the shop"), "nothing in it may steer a terminal")
 		long := APool(PoolAnnotated(rotation.KeyFreezeReason, strings.Repeat("é", 500))).FreezeReason()
 		Expect(long).To(Equal(strings.Repeat("é", rotation.MostFreezeReason-1) + "…"))
 	})

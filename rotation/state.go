@@ -93,6 +93,18 @@ func (c Claim) releasedDraining() bool {
 	return !released.Readable || !released.At.Before(c.Deleted.Add(-clockSkew))
 }
 
+// Stray names a claim whose state says that a rotation of it is under way, though none is anchored on it; empty where there
+// is none. No crash leaves one behind: an anchor was taken away by another hand, or its NodePool was replaced. Until the
+// startup sweep has put it right (§5.3) no rotation may start beside it.
+func (s Snapshot) Stray() string {
+	for _, c := range s.Claims {
+		if !c.Deleting() && c.Name != s.Anchor() && c.Underway() {
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // Settled tells whether no claim of this pool that we deleted is still draining; otherwise it names one. A rotation
 // whose governance was lost while its claim drained has let the anchor go: the claim's released-at keeps the next
 // rotation from starting beside it (§3.8).

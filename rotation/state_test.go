@@ -85,6 +85,17 @@ func TestEverySnapshotHasAState(t *testing.T) {
 	})
 }
 
+var _ = DescribeTable("A claim that says it is being rotated while no rotation is anchored on it (§5.3 startup sweep)",
+	func(s rotation.Snapshot, stray string) { Expect(s.Stray()).To(Equal(stray)) },
+	Entry("none", APool(AClaim("old")), ""),
+	Entry("pending", APool(AClaim("old", PendingFor(time.Minute))), "old"),
+	Entry("draining, and not being deleted", APool(AClaim("old", InState(rotation.StateDraining))), "old"),
+	Entry("beside another that is anchored", APool(AClaim("old", PendingFor(0)), AClaim("next", PendingFor(0)), Anchored("next")), "old"),
+	Entry("but not the anchored one", APool(AClaim("old", PendingFor(0)), Anchored("old")), ""),
+	Entry("nor one that is going", APool(AClaim("old", DrainingFor(0))), ""),
+	Entry("nor one whose rotation has ended", APool(AClaim("old", Failed(1, 0)), AClaim("other", InState(rotation.StateExpired))), ""),
+)
+
 var _ = DescribeTable("A pool is settled when no claim that we deleted is still draining (§3.8)",
 	func(s rotation.Snapshot, still string) {
 		settled, name := s.Settled()

@@ -4,6 +4,7 @@ package rotation
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,17 @@ type Unreadable struct {
 
 // Message is the sentence for the person who must act.
 func (u Unreadable) Message() string {
-	return fmt.Sprintf("%s %s: annotation %s=%q cannot be read: %s. Correct or remove it.", u.Kind, u.Name, u.Key, u.Value, u.Meaning)
+	return fmt.Sprintf("%s %s: annotation %s=%q cannot be read: %s. Correct or remove it.", u.Kind, u.Name, u.Key, cut(u.Value), u.Meaning)
+}
+
+// mostValue is how much of a value is told, in bytes: an annotation may be 256 KiB long.
+const mostValue = 80
+
+func cut(value string) string {
+	if len(value) <= mostValue {
+		return value
+	}
+	return strings.ToValidUTF8(value[:mostValue], "") + "…"
 }
 
 // meanings tells, per key, what an unreadable value stands for (architecture.md, "Unreadable and absent values").

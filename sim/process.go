@@ -168,7 +168,11 @@ func (p *process) show(c cluster.Change) {
 				continue
 			}
 			for _, request := range watch.Pools(p.ctx, object) {
-				p.wake(request.Name)
+				if c.After == nil && watch.Rest > 0 {
+					p.again(request.Name, p.world.now.Add(watch.Rest))
+				} else {
+					p.wake(request.Name)
+				}
 			}
 		}
 	}

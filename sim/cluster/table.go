@@ -108,7 +108,8 @@ func (t *table[V, P]) set(key Key, before, after client.Object) {
 	} else {
 		t.objects[key] = is
 	}
-	if t.writes++; t.every != nil && len(t.every.members) > 0 && t.writes <= mostWrites {
+	t.writes++
+	if t.every != nil && len(t.every.members) > 0 && t.writes <= mostWrites {
 		t.every = t.every.with(key, is, keyOf[V, P])
 	} else {
 		t.every = nil

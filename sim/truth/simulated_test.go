@@ -158,7 +158,8 @@ func (m *mortal) write(do func() error) error {
 	if err != nil || m.world.fatal == 0 {
 		return err
 	}
-	if m.world.fatal--; m.world.fatal == 0 {
+	m.world.fatal--
+	if m.world.fatal == 0 {
 		m.world.dead = true
 		return errKilled
 	}
