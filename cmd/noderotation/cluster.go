@@ -73,7 +73,7 @@ func (f *clusterFlags) inspector() (*inspect.Inspector, client.Client, error) {
 	if f.transitions != "" {
 		name = "table " + f.transitions
 	}
-	return &inspect.Inspector{Server: c, Machine: machine, Table: name, Namespace: f.namespace, Now: clock.RealClock{}.Now()}, c, nil
+	return &inspect.Inspector{Server: c, Machine: machine, Table: name, Namespace: f.namespace, Now: clock.RealClock{}.Now().Truncate(time.Second)}, c, nil
 }
 
 // answer has the inspector answer a question, and writes what it tells.

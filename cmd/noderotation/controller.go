@@ -136,11 +136,20 @@ func (f *controllerFlags) table() (*controller.Machine, error) {
 }
 
 func (f *controllerFlags) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, err := restConfig(f.kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to talk to: run in a Pod, or name a kubeconfig with --kubeconfig or $KUBECONFIG: %w", err)
+	}
+	return config, nil
+}
+
+// restConfig leads to the cluster of a kubeconfig; of the default one, or of the Pod's service account, where none is named.
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, err
 	}
 	config.UserAgent = "noderotation/" + versionOf()
 	config.QPS, config.Burst = 50, 100

@@ -107,7 +107,7 @@ func retraced(out io.Writer, file string, machine *controller.Machine) error {
 }
 
 func tellExplored(out io.Writer, result explore.Result, took time.Duration, machine *controller.Machine) error {
-	text := fmt.Sprintf("%d states in %s, of %d everything that comes next: %d steps, up to %d deep, and at most %d back to a clean cluster\n",
+	text := fmt.Sprintf("%d states found in %s, %d of them expanded in every direction: %d steps, up to %d deep, and at most %d back to a clean cluster\n",
 		result.States, took.Round(time.Second), result.Expanded, result.Steps, result.Depth, result.Return)
 	rows := map[string]int{}
 	for _, row := range machine.Table().Rows {

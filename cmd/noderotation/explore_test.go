@@ -15,7 +15,7 @@ func TestTableExploreTellsWhatItHasTried(t *testing.T) {
 	out, err := run(t, "table", "explore", "--states", "500")
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out).To(SatisfyAll(ContainSubstring(" states in "), ContainSubstring("rows fired"), ContainSubstring("pending-wait"), ContainSubstring("killed after a write")))
+	g.Expect(out).To(SatisfyAll(ContainSubstring(" states found in "), ContainSubstring("rows fired"), ContainSubstring("pending-wait"), ContainSubstring("killed after a write")))
 }
 
 // A mistake that every law lets pass is told with the way to it.

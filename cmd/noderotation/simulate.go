@@ -47,7 +47,9 @@ func newSimulateCommand() *cobra.Command {
 		Long: "Try policies on a simulated fleet. The input is YAML: RotationPolicies and NodePools with their NodeClaims, Nodes,\n" +
 			"Pods and PodDisruptionBudgets as kubectl prints them, or a short `kind: Fleet`; and, if you like, a\n" +
 			"`kind: Trouble` and a `kind: Simulation`. See examples/. - reads standard input. The exit status is 1 when a node\n" +
-			"expired or a finding is fatal.",
+			"expired or a finding is fatal.\n\n" +
+			"With --from-cluster, what a file has stands in for the cluster's object of the same kind and name: so a change is\n" +
+			"tried on the cluster as it is. Each is named on standard error.",
 		Example: "  noderotation simulate examples/healthy\n" +
 			"  noderotation simulate --from-cluster --for 60d --report report.html\n" +
 			"  noderotation simulate policy.yaml fleet.yaml --shortage 3d+6h --outage 10d+2h",
@@ -188,6 +190,9 @@ func (f *simulateFlags) input(cmd *cobra.Command, args []string) (*simulate.Inpu
 	if trouble != nil {
 		in.Troubles = append(in.Troubles, trouble)
 	}
+	for _, told := range in.StandIn() {
+		cmd.PrintErrln(told)
+	}
 	return in, errors.Join(problems...)
 }
 
@@ -240,9 +245,9 @@ func manifests(directory string) ([]string, error) {
 
 // readCluster takes in what the cluster of the current kubeconfig has. It only lists.
 func (f *simulateFlags) readCluster(ctx context.Context, in *simulate.Input) error {
-	config, err := f.config()
+	config, err := restConfig(f.kubeconfig)
 	if err != nil {
-		return err
+		return fmt.Errorf("--from-cluster: no cluster to read: name a kubeconfig with --kubeconfig or $KUBECONFIG: %w", err)
 	}
 	scheme, err := controller.NewScheme()
 	if err != nil {

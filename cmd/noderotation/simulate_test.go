@@ -107,6 +107,7 @@ func TestSimulateRefusesBadFlags(t *testing.T) {
 		"a start":          {[]string{healthy, "--start", "tomorrow"}, `--start is "tomorrow"; write a time such as 2026-01-09T00:00:00Z`},
 		"an output":        {[]string{healthy, "-o", "yaml"}, `--output is "yaml"; set it to json, or leave it out`},
 		"a stretch":        {[]string{healthy, "--outage", "3d"}, `--outage: "3d" is no stretch of time`},
+		"no kubeconfig":    {[]string{"--from-cluster", "--kubeconfig", "/nowhere/kubeconfig"}, "--from-cluster: no cluster to read: name a kubeconfig with --kubeconfig"},
 		"a report's place": {[]string{healthy, "--for", "1h", "--report", "/nowhere/x.html"}, "--report: the page cannot be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,17 +132,39 @@ func TestSimulateReadsACluster(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewServer(aCluster(t))
 	defer server.Close()
-	kubeconfig := written(t, "kubeconfig", fmt.Sprintf(`
+	out, err := run(t, "simulate", "--from-cluster", "--kubeconfig", kubeconfigOf(t, server.URL), "--start", "2026-01-09T00:00:00Z", "--for", "3d")
+	g.Expect(err).NotTo(HaveOccurred(), out)
+	g.Expect(out).To(ContainSubstring("1 of 1 nodes rotated inside windows; none expired"))
+}
+
+// A policy that is applied already is tried out as the file has it.
+func TestSimulateTriesAFileOnACluster(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(aCluster(t))
+	defer server.Close()
+	changed := written(t, "policy.yaml", `
+apiVersion: noderotation.io/v1alpha1
+kind: RotationPolicy
+metadata: {name: weekly}
+spec:
+  nodePoolSelector: {}
+  maintenanceWindows: [{timezone: UTC, days: [Sat], start: "02:00", end: "06:00"}]
+`)
+	out, err := run(t, "simulate", changed, "--from-cluster", "--kubeconfig", kubeconfigOf(t, server.URL), "--start", "2026-01-09T00:00:00Z", "--for", "3d")
+	g.Expect(out).To(SatisfyAll(
+		ContainSubstring("RotationPolicy weekly of "+changed+" stands in for the cluster's\n"),
+		ContainSubstring("Sat 2026-01-10 02:00–06:00 UTC")), "%v", err)
+}
+
+func kubeconfigOf(t *testing.T, server string) string {
+	return written(t, "kubeconfig", fmt.Sprintf(`
 apiVersion: v1
 kind: Config
 current-context: here
 contexts: [{name: here, context: {cluster: here, user: me}}]
 clusters: [{name: here, cluster: {server: %q}}]
 users: [{name: me}]
-`, server.URL))
-	out, err := run(t, "simulate", "--from-cluster", "--kubeconfig", kubeconfig, "--start", "2026-01-09T00:00:00Z", "--for", "3d")
-	g.Expect(err).NotTo(HaveOccurred(), out)
-	g.Expect(out).To(ContainSubstring("1 of 1 nodes rotated inside windows; none expired"))
+`, server))
 }
 
 // aCluster answers for a cluster with a policy, a pool and a NodeClaim that is due.

@@ -19,7 +19,9 @@ type Result struct {
 
 	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings"`
-	Pools    []Pool    `json:"pools"`
+	// Troubles of the input, and what each met.
+	Troubles []Mishap `json:"troubles"`
+	Pools    []Pool   `json:"pools"`
 	// Lives of every NodeClaim there was, by pool and birth.
 	Lives []*Life `json:"nodes"`
 	// Rotations by start.

@@ -66,6 +66,7 @@ func Run(ctx context.Context, in *Input, o Options) (*Result, error) {
 	}
 	world.RunUntil(o.end())
 	result := recorder.result(o)
+	result.Troubles = in.mishaps(result, o)
 	result.Title, result.Lesson = in.Simulation.Title, in.Simulation.Lesson
 	if o.Trace {
 		result.trace(config.Trace.Lines())
@@ -121,12 +122,15 @@ func severityRank(f Finding) int {
 	return 1
 }
 
+// neverSeen is the reason of a pool over which no pass was made.
+const neverSeen = "no controller ran"
+
 // poolOf tells a pool's windows, and what each saw.
 func (r *recorder) poolOf(name string, result *Result) Pool {
 	pool := Pool{Name: name, Windows: []Window{}}
 	known := r.pools[name]
 	if known == nil {
-		pool.Reason = "no controller ran"
+		pool.Reason = neverSeen
 		return pool
 	}
 	if known.governance.Policy == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Timeline writes a run for a terminal: window by window, one line for each rotation and each node that expired; then
-// the findings and the verdict.
+// the findings, what the troubles met, and the verdict.
 type Timeline struct {
 	Out io.Writer
 	// Color has ANSI colours written.
@@ -54,6 +54,16 @@ func (t Timeline) Write(r *Result) error {
 			mark = w.red("fatal")
 		}
 		w.printf("%s %s: %s\n", mark, f.Code, f.Message)
+	}
+	if len(r.Troubles) > 0 {
+		w.printf("\n")
+	}
+	for _, m := range r.Troubles {
+		text := m.Text
+		if m.idle() {
+			text = w.yellow(text)
+		}
+		w.printf("trouble: %s\n", text)
 	}
 	text := w.green(r.Verdict.Text)
 	if r.Verdict.Bad() {

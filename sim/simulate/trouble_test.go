@@ -3,6 +3,7 @@
 package simulate_test
 
 import (
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -55,5 +56,40 @@ var _ = Describe("Trouble", func() {
 		Expect(result.Verdict.Expired).To(Equal(2))
 		Expect(result.Verdict.Bad()).To(BeTrue())
 		Expect(codes(result)).To(ContainElement(simulate.PoolNotGoverned))
+	})
+
+	DescribeTable("is told by what it met", func(trouble, says string) {
+		result, err := run(5*day, policy+fleet+"kind: Trouble\n"+trouble)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Troubles).To(ConsistOf(HaveField("Text", says)))
+		var page strings.Builder
+		Expect(simulate.Timeline{Out: &page}.Write(result)).To(Succeed())
+		Expect(page.String()).To(ContainSubstring("\ntrouble: " + says + "\n"))
+	},
+		Entry("between windows", "shortages: [{from: 1h, for: 2h}]\n", "the shortage of 1h+2h met no rotation: no window was open then"),
+		Entry("after the end of the run", "outages: [{from: 20d, for: 2d}]\n", "the outage of 20d+2d met no rotation: the run had ended before"),
+		Entry("over a window in which nothing could begin", "outages: [{from: 16h, for: 6h}]\n",
+			"the outage of 16h+6h met no rotation, though 1 window was open then"),
+		Entry("over a window of the pool that it holds", "freezes: [{pool: api, from: \"2026-01-09T12:00:00Z\", for: 12h}]\n",
+			"the freeze of NodePool api of 2026-01-09T12:00:00Z+12h met no rotation, though 1 window was open then"),
+		Entry("while a rotation surges", "slowProvisioning: [{extra: 1m}]\n", "the slow provisioning of the whole run met 2 rotations, none rolled back"),
+		Entry("while the nodes drain", "blockingBudgets: [{namespace: api, for: 2d}]\n", "the blocking budget of namespace api of 0s+2d met 2 rotations, none rolled back"),
+		Entry("without an end", "outages: [{from: 0h}]\n", "the outage of the whole run met no rotation: no controller ran"),
+	)
+
+	It("that rolls rotations back says how many", func() {
+		result, err := run(5*day, policy+fleet+"kind: Trouble\nshortages: [{from: 0h, for: 2d, zone: a}]\n")
+		Expect(err).NotTo(HaveOccurred())
+		met := result.Troubles[0]
+		Expect(met.RolledBack).To(BeNumerically(">", 0))
+		Expect(met.RolledBack).To(Equal(result.Verdict.FailedAttempts))
+		Expect(met.Text).To(SatisfyAll(HavePrefix("the shortage in zone a of 0s+2d met "), HaveSuffix(" of them rolled back")))
+	})
+
+	It("that there is none of is an empty list", func() {
+		result, err := run(day, policy+fleet)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Troubles).To(BeEmpty())
+		Expect(result.Troubles).NotTo(BeNil())
 	})
 })

@@ -69,7 +69,7 @@ var errPortTaken = errors.New("a port was taken by somebody else")
 // Stop ends it. If this process dies without that, the cluster ends too; only its temporary folder stays.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Name == "" {
-		options.Name = "cluster"
+		options.Name = unnamed
 	}
 	if options.Log == nil {
 		options.Log = io.Discard
@@ -90,7 +90,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 			return c, nil
 		}
 		if attempt == startAttempts || !errors.Is(err, errPortTaken) {
-			return nil, fmt.Errorf("cluster %s does not start: %w", options.Name, err)
+			return nil, fmt.Errorf("%s does not start: %w", called(options.Name), err)
 		}
 	}
 }
@@ -281,7 +281,18 @@ func (c *Cluster) Processes() map[string]int {
 }
 
 func (c *Cluster) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.log, "cluster %s: "+format+"\n", append([]any{c.name}, args...)...)
+	_, _ = fmt.Fprintf(c.log, "%s: "+format+"\n", append([]any{called(c.name)}, args...)...)
+}
+
+// unnamed is the name of a cluster that was given none.
+const unnamed = "cluster"
+
+// called is what messages call a cluster.
+func called(name string) string {
+	if name == unnamed {
+		return name
+	}
+	return "cluster " + name
 }
 
 // lockedWriter lets several goroutines write whole lines to one writer.

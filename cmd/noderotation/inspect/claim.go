@@ -80,7 +80,7 @@ func (c *Claim) text(b *block, p Pool) {
 		name += " on Node " + c.Node
 	}
 	b.line("Claim", name)
-	b.line("Its turn", sentence(c.Reason))
+	b.line("Its turn", sentence(local(c.Reason, p.zone)))
 	b.line("Age", brief(p.now.Sub(c.Created.Time))+", since "+at(c.Created.In(p.zone)))
 	if c.Deadline == nil {
 		b.line("Deadline", "none: it never expires")
@@ -118,7 +118,7 @@ func (d *Drain) text(b *block, p Pool) {
 	}
 	b.line("Drain", when)
 	for _, holder := range d.Holders {
-		b.item(holder)
+		b.item(local(holder, p.zone))
 	}
 	if d.Bound != nil {
 		b.line("", "Karpenter waits for them no longer than the terminationGracePeriod of "+rotation.Spell(d.Bound.Duration)+".")

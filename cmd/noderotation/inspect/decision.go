@@ -92,7 +92,7 @@ func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decis
 		told.Rows = append(told.Rows, rowOf(d, row))
 	}
 	if _, obstacle, kept := d.Obstacle(); kept {
-		p.Blocked = &Blocked{obstacle.Guard, obstacle.Verdict.Reason, stamp(obstacle.Verdict.Until)}
+		p.Blocked = &Blocked{obstacle.Guard, standing(obstacle), obstacle.Verdict.Reason, stamp(obstacle.Verdict.Until)}
 	}
 	if next, known := d.Changes(s.Now); known {
 		p.NextChange = &Change{stamp(next.Verdict.Until), next.Guard}
@@ -111,6 +111,11 @@ func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decis
 		told.Actions = append(told.Actions, action.String())
 	}
 	return p, told
+}
+
+// standing is what the guard of a condition says, as the table would write it.
+func standing(c machine.ConditionVerdict) string {
+	return machine.Condition{Guard: c.Guard, Not: c.Holds == c.Not}.String()
 }
 
 func rowOf(d machine.Decision, row machine.RowVerdict) Row {

@@ -51,7 +51,7 @@ Its turn    NodeClaim api-0 may be rotated, but 1 other comes before it: NodeCla
 Age         10d, since Wed 2025-12-31 03:00:00 Asia/Tokyo
 Deadline    Wed 2026-01-14 03:00:00 Asia/Tokyo, in 4d
 Lead time   8d 1h 17m before its deadline: the chances asked for, and a rotation at its longest
-Of age      Tue 2026-01-06 01:43:01 Asia/Tokyo, 4d 1h ago
+Of age      Tue 2026-01-06 01:43:00 Asia/Tokyo, 4d 1h ago
 Drain       a drain that began now would be held by
             - Pod api/api-0 has karpenter.sh/do-not-disrupt="true"
             - PodDisruptionBudget api/api allows no disruption (5 of 6 healthy, 6 needed) of api-1
@@ -69,7 +69,7 @@ NodePool    api
 	It("means by a Node the claim behind it, and by a name that a claim shares with its Node the claim", func(ctx SpecContext) {
 		Expect(why(ctx, "node/api-1")).To(HavePrefix("Claim       NodeClaim api-4xk2z on Node api-1\n"))
 		Expect(why(ctx, "api-1")).To(HavePrefix("Claim       NodeClaim api-4xk2z on Node api-1\n"))
-		Expect(why(ctx, "api-2")).To(HavePrefix("Claim       NodeClaim api-2 on Node api-2\nIts turn    NodeClaim api-2 comes of age at 2026-01-15T15:43:00Z.\n"))
+		Expect(why(ctx, "api-2")).To(HavePrefix("Claim       NodeClaim api-2 on Node api-2\nIts turn    NodeClaim api-2 comes of age Fri 2026-01-16 00:43:00 Asia/Tokyo.\n"))
 	})
 
 	It("takes the words for a kind that kubectl takes and prints", func(ctx SpecContext) {

@@ -67,7 +67,7 @@ func (h *Held) Text(bool) string {
 // Freeze holds the pools, one after the other. Those that come before an error are held, and in the result.
 func (f *Freezer) Freeze(ctx context.Context, pools []string, hold Hold) (*Held, error) {
 	// The stamp has whole seconds: rounded up, it is no earlier than was asked for.
-	hold.Until = stamp(hold.Until).In(hold.Until.Location())
+	hold.Until = stamp(hold.Until.Add(time.Second - 1)).In(hold.Until.Location())
 	if !hold.Until.After(f.Now) {
 		return nil, fmt.Errorf("%s is not in the future: it would freeze nothing; name a later time, or use unfreeze to let go", at(hold.Until))
 	}

@@ -66,7 +66,7 @@ func (i *Inspector) History(ctx context.Context, pool string) (*History, error) 
 	if err != nil {
 		return nil, err
 	}
-	h := &History{At: stamp(i.Now), Pool: pool, now: i.Now, zone: zoneOf(i.Now, s.Governance.Windows)}
+	h := &History{At: stamp(i.Now), Pool: pool, Past: []Happening{}, now: i.Now, zone: zoneOf(i.Now, s.Governance.Windows)}
 	for n := range events {
 		told, is := happeningOf(&events[n], pool)
 		if !is {

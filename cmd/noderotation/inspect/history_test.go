@@ -3,6 +3,7 @@
 package inspect_test
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -27,6 +28,14 @@ func anEvent(ago time.Duration, reason, kind, name, related, message string) cor
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name}, Related: &corev1.ObjectReference{Kind: other, Name: related},
 	}
 }
+
+var _ = Describe("The history of a pool without a past", func() {
+	It("is an empty list to programs", func(ctx SpecContext) {
+		history, err := standing(append(aFleet("api", fleet.Day), aPolicy("api", "api"))...).inspector().History(ctx, "api")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(json.Marshal(history)).To(MatchJSON(`{"at": "2026-01-09T18:00:00Z", "nodePool": "api", "past": []}`))
+	})
+})
 
 var _ = Describe("The history of a pool", func() {
 	rotated := func() *server {

@@ -33,6 +33,8 @@ type Pool struct {
 	Blocked *Blocked `json:"blocked,omitempty"`
 	// NextChange is when the decision next changes by itself; nil when only the cluster can change it.
 	NextChange *Change `json:"nextChange,omitempty"`
+	// NextOfAge is the claim that is waited for where none may be rotated now.
+	NextOfAge *NextOfAge `json:"nextOfAge,omitempty"`
 	// Findings about the policy and the pool, Unreadable about annotations.
 	Findings   []Finding `json:"findings,omitempty"`
 	Unreadable []string  `json:"unreadable,omitempty"`
@@ -76,16 +78,25 @@ type Rotation struct {
 
 // Blocked is what stands in a rotation's way.
 type Blocked struct {
-	// Guard that says so; empty where nothing could be decided.
-	Guard  string       `json:"guard,omitempty"`
-	Reason string       `json:"reason"`
-	Until  *metav1.Time `json:"until,omitempty"`
+	// Guard that says so, and Condition, what it says: "frozen", "not in_window". Empty where nothing could be decided.
+	Guard     string       `json:"guard,omitempty"`
+	Condition string       `json:"condition,omitempty"`
+	Reason    string       `json:"reason"`
+	Until     *metav1.Time `json:"until,omitempty"`
 }
 
 // Change is a moment at which a decision changes by itself, and the guard whose answer changes then.
 type Change struct {
 	At    *metav1.Time `json:"at"`
 	Guard string       `json:"guard"`
+}
+
+// NextOfAge is the first claim that will come of age, and the opening of the window that it may be rotated in: no later
+// than At where one is open then, nil where none is known.
+type NextOfAge struct {
+	NodeClaim string       `json:"nodeClaim"`
+	At        *metav1.Time `json:"at"`
+	Window    *metav1.Time `json:"window,omitempty"`
 }
 
 // Finding is one thing that is wrong with a policy, or with what it means for the pool.
@@ -100,7 +111,7 @@ func facts(s rotation.Snapshot) Pool {
 	p := Pool{
 		Name: s.Pool.Name, Governance: s.Governance.Reason, NodeClaims: len(s.Claims),
 		Candidates: s.Selection.Candidates, Candidate: s.Selection.Candidate,
-		Window: windowOf(s), Deadline: deadlineOf(s), Freeze: freezeOf(s), Rotation: rotationOf(s),
+		Window: windowOf(s), Deadline: deadlineOf(s), Freeze: freezeOf(s), Rotation: rotationOf(s), NextOfAge: nextOfAge(s),
 		now: s.Now, zone: zoneOf(s.Now, s.Governance.Windows),
 	}
 	if s.Governance.Policy != nil {
@@ -139,6 +150,33 @@ func deadlineOf(s rotation.Snapshot) *Deadline {
 		}
 	}
 	return first
+}
+
+// nextOfAge finds the first claim that is not of age yet; nil where one may be rotated, or is.
+func nextOfAge(s rotation.Snapshot) *NextOfAge {
+	if s.Governance.Policy == nil || s.Anchor() != "" || s.Selection.Candidates > 0 {
+		return nil
+	}
+	var first rotation.Prospect
+	for _, claim := range s.Claims {
+		p, _ := s.Prospect(claim.Name)
+		if p.Standing == rotation.NotYetDue && (first.Claim == "" || p.Due.Before(first.Due)) {
+			first = p
+		}
+	}
+	if first.Claim == "" || first.Due.IsZero() {
+		return nil
+	}
+	n := &NextOfAge{NodeClaim: first.Claim, At: stamp(first.Due)}
+	if open, is := s.Governance.Windows.Current(first.Due); is {
+		n.Window = stamp(open.Start)
+		if n.Window == nil { // a window that never closes has no start
+			n.Window = n.At
+		}
+	} else if next, is := s.Governance.Windows.Next(first.Due); is {
+		n.Window = stamp(next.Start)
+	}
+	return n
 }
 
 func freezeOf(s rotation.Snapshot) *Freeze {

@@ -108,7 +108,7 @@ func (s *Status) table(wide bool) string {
 	}
 	rows := [][]string{heads}
 	for _, p := range s.NodePools {
-		row := []string{p.Name, p.policyCell(), or(p.Phase, notKnown), p.windowCell(), p.candidatesCell(), p.deadlineCell(), p.rotationCell(), p.blockedCell()}
+		row := []string{p.Name, p.policyCell(), p.phaseCell(), p.windowCell(), p.candidatesCell(), p.deadlineCell(), p.rotationCell(), p.blockedCell()}
 		if wide {
 			row = append(row, p.because())
 		}
@@ -189,15 +189,24 @@ func (p Pool) blockedCell() string {
 	case p.Blocked.Guard == "":
 		return "see why"
 	default:
-		return p.Blocked.Guard
+		return p.Blocked.Condition
 	}
+}
+
+// phaseCell marks a freeze, which holds the pool whatever else keeps it.
+func (p Pool) phaseCell() string {
+	cell := or(p.Phase, notKnown)
+	if p.Freeze != nil {
+		cell += ", FROZEN"
+	}
+	return cell
 }
 
 func (p Pool) because() string {
 	if p.Blocked == nil {
 		return ""
 	}
-	return p.Blocked.Reason
+	return local(p.Blocked.Reason, p.zone)
 }
 
 // text is a page on one pool.
@@ -237,17 +246,33 @@ func (p Pool) nowText(b *block) {
 	switch {
 	case p.Blocked == nil:
 	case p.Blocked.Guard == "":
-		b.line("Blocked", sentence(p.Blocked.Reason))
+		b.line("Blocked", sentence(local(p.Blocked.Reason, p.zone)))
 	case p.Blocked.Reason == p.Governance:
-		b.line("Waits for", p.Blocked.Guard)
+		b.line("Blocked by", p.Blocked.Condition)
 	default:
-		b.line("Waits for", p.Blocked.Guard+": "+sentence(p.Blocked.Reason))
+		b.line("Blocked by", p.Blocked.Condition+": "+sentence(local(p.Blocked.Reason, p.zone)))
 	}
 	switch {
 	case p.NextChange != nil:
 		b.line("Next change", fmt.Sprintf("by itself %s, by %s", p.instant(p.NextChange.At), p.NextChange.Guard))
 	case p.Phase != "" || p.Blocked != nil:
 		b.line("Next change", "none by itself: something in the cluster must change")
+	}
+	if p.NextOfAge != nil {
+		b.line("Next of age", p.NextOfAge.words(p))
+	}
+}
+
+// words say when the claim comes of age, and what window there is for it.
+func (n *NextOfAge) words(p Pool) string {
+	said := "NodeClaim " + n.NodeClaim + ", " + p.instant(n.At)
+	switch {
+	case n.Window == nil:
+		return said + "; no window is known after it"
+	case !n.Window.After(n.At.Time):
+		return said + ", in an open window"
+	default:
+		return said + "; the window after it opens " + p.instant(n.Window)
 	}
 }
 

@@ -29,10 +29,10 @@ var _ = Describe("The status of all pools", func() {
 
 	It("is a table of what matters", func(ctx SpecContext) {
 		Expect(text(several().inspector().Status(ctx, ""))).To(Equal(`
-NODEPOOL  POLICY  PHASE    WINDOW         CANDIDATES  DEADLINE  ROTATION           BLOCKED BY
-api       api     pending  open, 3h left  0 of 3      in 4d     api-0 → api-2, 3m  surge_ready
-cache     cache   idle     open, 3h left  1 of 1      in 1d     -                  frozen
-web       -       idle     -              0 of 1      in 13d    -                  governed
+NODEPOOL  POLICY  PHASE         WINDOW         CANDIDATES  DEADLINE  ROTATION           BLOCKED BY
+api       api     pending       open, 3h left  0 of 3      in 4d     api-0 → api-2, 3m  not surge_ready
+cache     cache   idle, FROZEN  open, 3h left  1 of 1      in 1d     -                  frozen
+web       -       idle          -              0 of 1      in 13d    -                  not governed
 `[1:]))
 	})
 
@@ -40,14 +40,29 @@ web       -       idle     -              0 of 1      in 13d    -               
 		status, err := several().inspector().Status(ctx, "")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(strings.Split(status.Text(true), "\n")[2]).To(HaveSuffix(
-			"frozen       NodePool cache is frozen until Fri 2026-01-09 19:30:00 UTC (audit), in 1h 30m"))
+			"frozen           NodePool cache is frozen until Sat 2026-01-10 04:30:00 Asia/Tokyo (audit), in 1h 30m"))
+	})
+
+	It("marks a freeze while the window is closed, and says when a claim comes of age where none has", func(ctx SpecContext) {
+		frozen := with(aFleet("cache", fleet.Day), "cache",
+			annotating[*karpenterv1.NodePool](rotation.KeyFreeze, rotation.FormatStamp(now.Add(30*fleet.Day)), rotation.KeyFreezeReason, "audit"))
+		s := standing(append(frozen, aPolicy("cache", "cache"))...)
+		inspector := s.inspector()
+		inspector.Now = now.Add(4 * time.Hour)
+		Expect(text(inspector.Status(ctx, ""))).To(SatisfyAll(ContainSubstring("idle, FROZEN"), HaveSuffix("not in_window\n")))
+		status, err := inspector.Status(ctx, "cache")
+		Expect(err).NotTo(HaveOccurred())
+		pool := status.NodePools[0]
+		Expect(pool.NextOfAge.At.Time).To(BeTemporally(">", pool.NextChange.At.Time))
+		Expect(pool.NextOfAge.Window.Time).To(BeTemporally(">", pool.NextOfAge.At.Time))
+		Expect(status.Text(false)).To(MatchRegexp(`\nNext of age NodeClaim cache-0, .* Asia/Tokyo, in .*; the window after it opens (?s:.*) Asia/Tokyo, in`))
 	})
 
 	It("fits a page whatever the names are", func(ctx SpecContext) {
 		long := strings.Repeat("a-long-name-", 5) + "x"
 		objects := with(aFleet(long, 10*fleet.Day), long, annotating[*karpenterv1.NodePool](rotation.KeyActiveRotation, long+"-0"))
 		page := text(standing(append(objects, aPolicy(long+"policy", long))...).inspector().Status(ctx, ""))
-		Expect(page).To(SatisfyAll(ContainSubstring("a-long-na"), ContainSubstring("…"), ContainSubstring("surge_ready")))
+		Expect(page).To(SatisfyAll(ContainSubstring("a-long-n…"), ContainSubstring("not surge_ready")))
 	})
 
 	It("tells programs the same", func(ctx SpecContext) {
@@ -67,7 +82,7 @@ web       -       idle     -              0 of 1      in 13d    -               
 			"nodeClaims": 1, "candidates": 1, "candidate": "cache-0",
 			"nextDeadline": {"nodeClaim": "cache-0", "at": "2026-01-10T18:00:00Z"},
 			"freeze": {"until": "2026-01-09T19:30:00Z", "reason": "audit"},
-			"blocked": {"guard": "frozen", "reason": "NodePool cache is frozen until Fri 2026-01-09 19:30:00 UTC (audit), in 1h 30m",
+			"blocked": {"guard": "frozen", "condition": "frozen", "reason": "NodePool cache is frozen until Fri 2026-01-09 19:30:00 UTC (audit), in 1h 30m",
 				"until": "2026-01-09T19:30:00Z"},
 			"nextChange": {"at": "2026-01-09T19:30:00Z", "guard": "frozen"}
 		}`))
@@ -98,8 +113,8 @@ Deadline    Karpenter first expires NodeClaim api-0, Wed 2026-01-14 03:00:00 Asi
 Rotation    NodeClaim api-0 (Node api-0) → NodeClaim api-2 (Node api-2)
             For 3m, since Sat 2026-01-10 02:57:00 Asia/Tokyo
 Fires       row pending-wait
-Waits for   surge_ready: placeholder surge-for-api-0 does not run on Node api-2 yet (phase "Pending").
-Next change by itself Sat 2026-01-10 03:12:01 Asia/Tokyo, in 12m 1s, by ready_timeout_elapsed
+Blocked by  not surge_ready: placeholder surge-for-api-0 does not run on Node api-2 yet (phase "Pending").
+Next change by itself Sat 2026-01-10 03:12:00 Asia/Tokyo, in 12m, by ready_timeout_elapsed
 `[1:]))
 	})
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +97,7 @@ func (w *Why) Text(bool) string {
 		paragraph(&b.Builder, "", "Nothing is done for the pool, whatever the table says.")
 	case w.isSubject():
 		b.gap()
-		w.Decision.text(&b, w.Table)
+		w.Decision.text(&b, w.Table, w.Pool.zone)
 	default:
 		b.gap()
 		paragraph(&b.Builder, "", "The pool's decision is not about this claim; for its rows ask why nodepool/"+w.Pool.Name+".")
@@ -115,18 +116,18 @@ func (w *Why) isSubject() bool {
 }
 
 // text writes the rows, what their guards said, and what the row that fires does.
-func (d *Decision) text(b *block, table string) {
+func (d *Decision) text(b *block, table string, zone *time.Location) {
 	paragraph(&b.Builder, "", fmt.Sprintf("State %s: %s", d.State, d.About))
 	paragraph(&b.Builder, "", fmt.Sprintf("Its rows, by the %s. The first whose conditions all hold fires.", table))
 	said := map[string]bool{}
 	for _, row := range d.Rows {
 		b.gap()
-		row.text(b, said)
+		row.text(b, said, zone)
 	}
 	b.gap()
 	switch {
 	case d.Refusal != "":
-		paragraph(&b.Builder, "", "Nothing of it is done: "+sentence(d.Refusal))
+		paragraph(&b.Builder, "", "Nothing of it is done: "+sentence(local(d.Refusal, zone)))
 	case len(d.Actions) == 0:
 		paragraph(&b.Builder, "", "Row "+d.Fires+" has nothing to write now.")
 	default:
@@ -137,8 +138,8 @@ func (d *Decision) text(b *block, table string) {
 	}
 }
 
-// text writes one row. What a row before it has said already is only named.
-func (r Row) text(b *block, said map[string]bool) {
+// text writes one row, by the clock of the zone. What a row before it has said already is only named.
+func (r Row) text(b *block, said map[string]bool, zone *time.Location) {
 	const answer = 10 // below the outcome
 	paragraph(&b.Builder, padded(r.Outcome, answer), r.ID+" → "+r.To+": "+r.About)
 	var open, shut []string
@@ -167,6 +168,6 @@ func (r Row) text(b *block, said map[string]bool) {
 		if c.Holds {
 			holds = "yes  "
 		}
-		paragraph(&b.Builder, strings.Repeat(" ", answer)+holds+padded(c.Condition, width)+"  ", c.Reason)
+		paragraph(&b.Builder, strings.Repeat(" ", answer)+holds+padded(c.Condition, width)+"  ", local(c.Reason, zone))
 	}
 }

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,30 @@ const Width = 120
 // at writes an instant with its weekday, since windows are weekly, and its zone.
 func at(t time.Time) string {
 	return t.Format("Mon 2006-01-02 15:04:05 ") + t.Location().String()
+}
+
+// instants are the ways in which a reason writes an instant in UTC, and how each is read. The "at" before a date goes: a
+// weekday does without.
+var instants = []struct {
+	form    string
+	pattern *regexp.Regexp
+}{
+	{time.RFC3339, regexp.MustCompile(`\b(?:at )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)},
+	{"Mon 2006-01-02 15:04:05 UTC", regexp.MustCompile(`\b[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b`)},
+}
+
+// local writes the instants of a reason in the zone, so that a page has one clock.
+func local(reason string, zone *time.Location) string {
+	for _, i := range instants {
+		reason = i.pattern.ReplaceAllStringFunc(reason, func(told string) string {
+			t, err := time.Parse(i.form, strings.TrimPrefix(told, "at "))
+			if err != nil {
+				return told
+			}
+			return at(t.In(zone))
+		})
+	}
+	return reason
 }
 
 // in tells how far off t is.
@@ -44,13 +69,13 @@ func brief(d time.Duration) string {
 	return rotation.Spell(d)
 }
 
-// stamp is an instant as programs are given it, in whole seconds; nil for none. It never lies before t: what is to happen
-// after t has not yet happened then.
+// stamp is an instant as programs are given it, in whole seconds; nil for none. It is cut off as in the guards' reasons, so
+// that an instant reads the same wherever it is told: what is to happen right after a second is told by that second.
 func stamp(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
-	whole := metav1.NewTime(t.UTC().Add(time.Second - 1).Truncate(time.Second))
+	whole := metav1.NewTime(t.UTC().Truncate(time.Second))
 	return &whole
 }
 
