@@ -176,7 +176,7 @@ func expectNamesApart(objects render.Objects) {
 		key := fmt.Sprintf("%s %s/%s", kind, object.GetNamespace(), object.GetName())
 		Expect(seen).NotTo(HaveKey(key))
 		seen[key] = true
-		Expect(object.GetNamespace() == "").To(Equal(slices.Contains(global, kind)), key)
+		Expect(slices.Contains(global, kind)).To(Equal(object.GetNamespace() == ""), key)
 		Expect(object.GetLabels()).To(HaveKeyWithValue("app.kubernetes.io/managed-by", "Helm"), key)
 	}
 }
