@@ -58,7 +58,7 @@ var _ = Describe("The people's commands", func() {
 		Eventually(ctx, func() float64 { return s.reads(ctx, f, "noderotation_blocked", `guard="frozen"`) }).Should(Equal(1.0))
 		Expect(reader.status(ctx, f)).To(SatisfyAll(HaveField("Policy", "asked"), HaveField("Candidates", 1),
 			HaveField("Freeze.Reason", "release of the shop"), HaveField("Blocked.Guard", "frozen")))
-		Expect(reader.is(ctx, 0, "status").Out).To(MatchRegexp(`(?m)^asked +asked +idle +always open +1 of 1 .* frozen$`))
+		Expect(reader.is(ctx, 0, "status").Out).To(MatchRegexp(`(?m)^asked +asked +idle, FROZEN +always open +1 of 1 .* frozen$`))
 		Expect(reader.is(ctx, 0, "why", "asked").Out).To(MatchRegexp(`no +not frozen +NodePool asked is frozen until .* \(release of the`))
 
 		By("asking what would hold the node's drain")
