@@ -99,7 +99,7 @@ func troubleOf(s *rotation.Snapshot, state, message string) notice {
 		Name: s.Pool.Name, Phase: state, Candidates: int32(s.Selection.Candidates), //nolint:gosec // no pool has so many claims
 		Message: cut(message, mostPoolMessage),
 	}}
-	if deadline, known := nextDeadline(s.Claims); known {
+	if _, deadline, known := rotation.FirstToExpire(s.Claims); known {
 		n.entry.NextDeadline = inStatus(deadline)
 	}
 	if s.Governance.Policy == nil {

@@ -67,7 +67,7 @@ func read(state string, s *rotation.Snapshot, windowOpen bool, conditions tally)
 	r.set(gaugeShortLead, float64(conditions.shortLead))
 	r.setTruth(gaugeDrainStuck, conditions.drainStuck)
 	r.set(gaugeRetryCount, float64(mostRetries(s.Claims)))
-	if deadline, known := nextDeadline(s.Claims); known {
+	if _, deadline, known := rotation.FirstToExpire(s.Claims); known {
 		r.set(gaugeNextDeadline, float64(deadline.Unix()))
 	}
 	if next, known := s.Governance.Windows.Next(s.Now); known {
@@ -115,20 +115,6 @@ func mostRetries(claims []rotation.Claim) int {
 		}
 	}
 	return most
-}
-
-// nextDeadline is the earliest deadline of a claim that is not on its way out. The second result is false where no such
-// claim has one.
-func nextDeadline(claims []rotation.Claim) (earliest time.Time, known bool) {
-	for i := range claims {
-		if claims[i].Deleting() {
-			continue
-		}
-		if deadline, expires := claims[i].Deadline(); expires && (!known || deadline.Before(earliest)) {
-			earliest, known = deadline, true
-		}
-	}
-	return earliest, known
 }
 
 // poolGauges holds the series of one pool's gauges, looked up once; nil where there is no series.

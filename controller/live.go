@@ -13,8 +13,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -139,31 +141,25 @@ func once[T any, P listable[T]](
 	return selected[T, P](k.items, o), nil
 }
 
-// pages lists all objects of a kind, page by page. Where the list has grown too old for its next page, it begins anew and
-// asks for the whole at once.
+// pages lists all objects of a kind, page by page. Where the list has grown too old for its next page the pager asks for
+// the whole at once.
 func pages[T any, P listable[T]](ctx context.Context, server client.Reader, fresh func() client.ObjectList, options []client.ListOption) ([]T, error) {
-	var all []T
-	limit, next := int64(pageSize), ""
-	for {
+	asked := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		page := fresh()
-		err := server.List(ctx, page, append(slices.Clone(options), client.Limit(limit), client.Continue(next))...)
-		if next != "" && apierrors.IsResourceExpired(err) {
-			all, limit, next = nil, 0, ""
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		err = meta.EachListItem(page, func(item runtime.Object) error {
-			if object, is := item.(P); is {
-				all = append(all, *object)
-			}
-			return nil
-		})
-		if next = page.GetContinue(); err != nil || next == "" {
-			return all, err
-		}
+		return page, server.List(ctx, page, append(slices.Clone(options), client.Limit(o.Limit), client.Continue(o.Continue))...)
+	})
+	list, _, err := asked.List(ctx, metav1.ListOptions{Limit: pageSize})
+	if err != nil {
+		return nil, err
 	}
+	var all []T
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		if object, is := item.(P); is {
+			all = append(all, *object)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // selected are the objects that the options select, by label and by the cache's indexes.

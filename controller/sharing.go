@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,6 @@ type sharing struct {
 	affinities                     parts[*corev1.Affinity]
 	containers                     parts[[]corev1.Container]
 	conditions                     parts[[]corev1.PodCondition]
-	names                          parts[string]
 }
 
 // mostParts bounds a kind of part. A cluster has far fewer workloads; where it has not, sharing begins anew, and what is
@@ -63,8 +63,8 @@ func (s *sharing) transform(object any) (any, error) {
 }
 
 func (s *sharing) pod(pod *corev1.Pod) error {
-	pod.Namespace = s.names.of(pod.Namespace, pod.Namespace)
-	pod.Spec.NodeName = s.names.of(pod.Spec.NodeName, pod.Spec.NodeName)
+	pod.Namespace = unique.Make(pod.Namespace).Value()
+	pod.Spec.NodeName = unique.Make(pod.Spec.NodeName).Value()
 	pod.Labels = shareMap(&s.labels, pod.Labels)
 	pod.Annotations = shareMap(&s.annotations, pod.Annotations)
 	pod.Spec.NodeSelector = shareMap(&s.selectors, pod.Spec.NodeSelector)

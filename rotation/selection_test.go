@@ -150,3 +150,16 @@ func TestTheChoiceIsTheFirstOfTheEligible(t *testing.T) {
 		}
 	})
 }
+
+var _ = DescribeTable("The claim that Karpenter expires first (§3.2)",
+	func(s rotation.Snapshot, first string) {
+		name, deadline, known := rotation.FirstToExpire(s.Claims)
+		Expect(name).To(Equal(first))
+		Expect(known).To(Equal(first != ""))
+		Expect(deadline.IsZero()).To(Equal(first == ""))
+	},
+	Entry("of none", APool(), ""),
+	Entry("is by each claim's own life", APool(AClaim("old", Aged(10*Day)), AClaim("short", Aged(5*Day), Expiring(6*Day))), "short"),
+	Entry("is none that is on its way out", APool(AClaim("old", Aged(10*Day), BeingDeleted(0)), AClaim("young")), "young"),
+	Entry("is none that never expires", APool(AClaim("old", NeverExpiring)), ""),
+)

@@ -89,6 +89,18 @@ func (c Claim) Deadline() (time.Time, bool) {
 	return c.Created.Add(*c.ExpireAfter), true
 }
 
+// FirstToExpire names the claim that Karpenter expires first, of those that are not on their way out, and when (§3.2). The
+// last result is false where none has a deadline.
+func FirstToExpire(claims []Claim) (name string, deadline time.Time, known bool) {
+	for i := range claims {
+		at, expires := claims[i].Deadline()
+		if expires && !claims[i].Deleting() && (!known || at.Before(deadline)) {
+			name, deadline, known = claims[i].Name, at, true
+		}
+	}
+	return name, deadline, known
+}
+
 // GracePeriod is the claim's terminationGracePeriod, with one hour in place of an unset one (§3.2).
 func (c Claim) GracePeriod() time.Duration {
 	if c.TerminationGracePeriod == nil {

@@ -49,7 +49,7 @@ func TestEveryStateWithinTheBound(t *testing.T) {
 	explorer := Explorer{Machine: table, Most: bound, Workers: workers}
 	result := explorer.Run()
 	if result.Breach != nil {
-		t.Fatal(result.Breach)
+		t.Fatal(result.Breach.Script())
 	}
 	t.Logf("%d states, %d expanded, %d steps, depth %d, back in %d", result.States, result.Expanded, result.Steps, result.Depth, result.Return)
 	if result.States < bound {

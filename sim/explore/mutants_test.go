@@ -34,9 +34,9 @@ func caught(t *testing.T, search Search, saying string, scenes ...string) {
 		search.Scene, search.Most, search.Workers = &scene, enoughForMutants, workers
 		if breach := search.Run().Breach; breach != nil {
 			if !strings.Contains(breach.What, saying) {
-				t.Errorf("what is found is not what was done: %v", breach)
+				t.Errorf("what is found is not what was done: %v", breach.Script())
 			}
-			t.Logf("%v", breach)
+			t.Logf("%v", breach.Script())
 			return
 		}
 	}

@@ -29,7 +29,7 @@ const (
 )
 
 // Script is the breach as a script that replays it.
-func (b *BreachError) Script() Script {
+func (b *Breach) Script() Script {
 	script := Script{Comments: []string{b.What}, Scene: b.Scene}
 	for _, step := range b.Path {
 		script.Steps = append(script.Steps, step.String())

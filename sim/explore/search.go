@@ -3,7 +3,6 @@
 package explore
 
 import (
-	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -39,25 +38,16 @@ type Result struct {
 	// Coverage of what was exercised.
 	Coverage *Coverage
 	// Breach is the first one found; nil where every invariant held.
-	Breach *BreachError
+	Breach *Breach
 }
 
-// BreachError is a broken invariant, and a shortest way to break it.
-type BreachError struct {
+// Breach is a broken invariant, and a shortest way to break it.
+type Breach struct {
 	Scene string
 	// What is wrong, in a sentence.
 	What string
 	// Path from the scene's beginning; what is wrong shows in, or after, its last step.
 	Path []Step
-}
-
-// Error tells the breach, and the path in words.
-func (b *BreachError) Error() string {
-	text := fmt.Sprintf("%s: %s", b.Scene, b.What)
-	for i, step := range b.Path {
-		text += fmt.Sprintf("\n%3d. %s", i+1, step)
-	}
-	return text
 }
 
 // chunk is how many states are expanded before what they lead to is gathered in order: so the states that are found, their
@@ -207,8 +197,8 @@ func (s *search) insert(parent int32, step Step, state *State, hash Hash) {
 }
 
 // breach is one found in, or after, a step from a state.
-func (s *search) breach(from int32, what string, last ...Step) *BreachError {
-	return &BreachError{Scene: s.Scene.Name, What: what, Path: append(s.path(from), last...)}
+func (s *search) breach(from int32, what string, last ...Step) *Breach {
+	return &Breach{Scene: s.Scene.Name, What: what, Path: append(s.path(from), last...)}
 }
 
 // path to a state.

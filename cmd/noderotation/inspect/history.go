@@ -129,8 +129,7 @@ func happeningOf(event *corev1.Event, pool string) (Happening, bool) {
 func firstTold(event *corev1.Event) *metav1.Time {
 	for _, t := range []time.Time{event.EventTime.Time, event.FirstTimestamp.Time} {
 		if !t.IsZero() {
-			whole := metav1.NewTime(t.UTC().Truncate(time.Second))
-			return &whole
+			return stamp(t)
 		}
 	}
 	return &event.CreationTimestamp

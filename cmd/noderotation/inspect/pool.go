@@ -140,16 +140,12 @@ func windowOf(s rotation.Snapshot) *Window {
 	return w
 }
 
-// deadlineOf finds the claim that Karpenter expires first, of those that are not on their way out.
 func deadlineOf(s rotation.Snapshot) *Deadline {
-	var first *Deadline
-	for _, claim := range s.Claims {
-		deadline, expires := claim.Deadline()
-		if expires && !claim.Deleting() && (first == nil || deadline.Before(first.At.Time)) {
-			first = &Deadline{claim.Name, stamp(deadline)}
-		}
+	claim, deadline, known := rotation.FirstToExpire(s.Claims)
+	if !known {
+		return nil
 	}
-	return first
+	return &Deadline{claim, stamp(deadline)}
 }
 
 // nextOfAge finds the first claim that is not of age yet; nil where one may be rotated, or is.
