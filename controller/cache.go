@@ -36,7 +36,9 @@ func Indexes() []Index {
 		{&karpenterv1.NodeClaim{}, indexPool, byPool},
 		{&corev1.Node{}, indexPool, byPool},
 		{&corev1.Node{}, indexSurgeFor, bySurgeFor},
+		{&corev1.Node{}, indexMarked, nodeByMark},
 		{&corev1.Pod{}, indexSurgeFor, bySurgeFor},
+		{&corev1.Pod{}, indexMarked, podByMark},
 		{&corev1.Pod{}, indexNode, byNode},
 	}
 }

@@ -100,7 +100,25 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 	if err != nil {
 		return Pass{}, err
 	}
+	if writes, err := r.swept(ctx, &s); writes > 0 || err != nil {
+		return Pass{Snapshot: s, Writes: writes, Wake: catchUp}, err
+	}
 	return r.decide(ctx, s)
+}
+
+// swept removes what a rotation has left that is not anchored any more, and counts the writes. The next pass decides.
+func (r *Reconciler) swept(ctx context.Context, s *rotation.Snapshot) (writes int, err error) {
+	if r.Rehearsal != nil {
+		return 0, nil
+	}
+	left, err := r.Reader.leftover(ctx, s)
+	if left == "" || err != nil {
+		return 0, err
+	}
+	if writes, err = r.Sweep.Unanchored(ctx, s.Pool.Name); writes > 0 {
+		log.FromContext(ctx).Info("the pool has lost the anchor of a rotation", "pool", s.Pool.Name, "found", left)
+	}
+	return writes, err
 }
 
 // gone forgets a NodePool that no longer exists, and removes what its rotation has left.

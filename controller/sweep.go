@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
@@ -16,8 +17,8 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-// Sweep removes what no anchor references: once, before the first pass of a process that leads (§5.3 startup sweep), and
-// for a NodePool that went away with its anchor (§3.8).
+// Sweep removes what no anchor references: once, before the first pass of a process that leads (§5.3 startup sweep), for a
+// NodePool that went away with its anchor (§3.8), and for one that has lost its anchor to another hand.
 type Sweep struct {
 	Cache client.Reader
 	// Live asks the API server. Only the NodePools are read through it, after everything else: whatever a cached claim,
@@ -36,7 +37,7 @@ func (w *Sweep) Everything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_ = w.remove(ctx, inventory.Leftovers()) // logged item by item
+	_, _ = w.remove(ctx, inventory.Leftovers()) // logged item by item
 	return nil
 }
 
@@ -48,20 +49,33 @@ func (w *Sweep) Abandoned(ctx context.Context, pool string) error {
 		return err
 	}
 	inventory.Claims = nil
-	var left []effects.Leftover
-	for _, l := range inventory.Leftovers() {
-		if l.Pool == pool {
-			left = append(left, l)
-		}
-	}
-	return w.remove(ctx, left)
+	_, err = w.remove(ctx, of(pool, inventory.Leftovers()))
+	return err
 }
 
-// remove carries out what it can and returns the last error.
-func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) error {
-	var last error
+// Unanchored sweeps one pool that has lost its anchor to another hand, so that nobody has to restart the controller for
+// it. The result is the number of writes; what cannot be removed is logged, and looked at again by the next pass. The error
+// is of the cache only.
+func (w *Sweep) Unanchored(ctx context.Context, pool string) (int, error) {
+	inventory, err := w.inventory(ctx)
+	if err != nil {
+		return 0, err
+	}
+	writes, _ := w.remove(ctx, of(pool, inventory.Leftovers())) // logged item by item
+	return writes, nil
+}
+
+// of keeps the leftovers of the pool.
+func of(pool string, left []effects.Leftover) []effects.Leftover {
+	return slices.DeleteFunc(left, func(l effects.Leftover) bool { return l.Pool != pool })
+}
+
+// remove carries out what it can. It returns the number of writes and the last error.
+func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) (writes int, last error) {
 	for _, l := range left {
-		if _, err := w.Applier.Apply(ctx, l.Pool, l.Actions); err != nil {
+		wrote, err := w.Applier.Apply(ctx, l.Pool, l.Actions)
+		writes += wrote
+		if err != nil {
 			last = err
 			log.FromContext(ctx).Error(err, "a leftover of an earlier rotation could not be removed", "pool", l.Pool)
 			continue
@@ -70,7 +84,7 @@ func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) error {
 			log.FromContext(ctx).Info("swept", "pool", l.Pool, "action", action.String())
 		}
 	}
-	return last
+	return writes, last
 }
 
 func (w *Sweep) inventory(ctx context.Context) (effects.Inventory, error) {

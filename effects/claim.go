@@ -4,6 +4,7 @@ package effects
 
 import (
 	"strconv"
+	"time"
 
 	"noderotation.io/noderotation/rotation"
 )
@@ -24,10 +25,10 @@ func claimEffects() []Effect {
 			Reads: ofSubject(rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateExpired)}, Apply: markExpired},
 		{Name: ResetClaim, About: "Take the claim's state back, keeping its failures, and say when it was let go.", Section: "§3.8 governance lost",
-			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadAnchoredOn, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(""), rotation.WriteReleased}, Apply: resetClaim},
 		{Name: MarkReleased, About: "Say on the claim when its rotation was let go, so that no process that decided before goes on with it.", Section: "§5.2 anchor semantics",
-			Reads: ofSubject(rotation.ReadClock, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadAnchoredOn, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteReleased}, Apply: markReleased},
 		{Name: RecordSurgeClaim, About: "Record the claim that the placeholder sits on; it follows the placeholder.", Section: "§5.3 surge-claim",
 			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadSurgeClaim, rotation.ReadPlaceholder), Needs: []string{rotation.NeedClaim, rotation.NeedHost},
@@ -94,18 +95,33 @@ func markExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchClaim(s, map[string]string{rotation.KeyState: rotation.StateExpired}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
-// resetClaim writes to the claim whatever there is to take back: a process that decided before, and writes to the claim
-// after, is then refused.
 func resetClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	return patchClaim(s, released(s), rotation.KeyState, rotation.KeyStartedAt, rotation.KeySurgeClaim)
+	return letGo(s, rotation.KeyState, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
-func markReleased(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	return patchClaim(s, released(s))
-}
+func markReleased(s rotation.Snapshot) (rotation.Snapshot, []Action, error) { return letGo(s) }
 
-func released(s rotation.Snapshot) map[string]string {
-	return map[string]string{rotation.KeyReleasedAt: rotation.FormatStamp(s.Now)}
+// letGo writes to the claim whatever there is to take back: a process that decided before, and writes to the claim after,
+// is then refused. What the claim carries from an earlier letting go in this very second would leave it as it was anchored,
+// and refuse nobody: its stamp is then a second later.
+func letGo(s rotation.Snapshot, remove ...string) (rotation.Snapshot, []Action, error) {
+	claim, exists := s.Subject()
+	if !exists {
+		return none(s)
+	}
+	at := s.Now.Truncate(time.Second)
+	if earlier := rotation.ParseStamp(claim.Annotations, rotation.KeyReleasedAt); earlier.Readable && !earlier.At.Before(at) {
+		at = earlier.At
+		if version := claim.ResourceVersion; version != "" && version == s.AnchorValue(rotation.KeyAnchoredOn) {
+			at = at.Add(time.Second)
+		}
+	}
+	s, actions, err := patchClaim(s, map[string]string{rotation.KeyReleasedAt: rotation.FormatStamp(at)}, remove...)
+	if changed, _ := s.Subject(); len(actions) > 0 {
+		changed.ResourceVersion = "" // known once it is written
+		s = s.WithClaim(changed)
+	}
+	return s, actions, err
 }
 
 func recordSurgeClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {

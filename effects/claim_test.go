@@ -92,6 +92,15 @@ var _ = Describe("reset_claim (§3.8 governance lost)", func() {
 	It("writes to a claim that has nothing to take back, so that a process that decided before is refused", func() {
 		Expect(asks(rotating(), effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
 	})
+	It("changes also a claim that was let go in this very second and then anchored again, and does so once", func() {
+		anchored := APool(AClaim("old", Annotated(rotation.KeyReleasedAt, now)), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "1"))
+		s, actions := after(anchored, effects.ResetClaim)
+		Expect(told(actions)).To(HaveExactElements("patch NodeClaim old: released-at=2026-01-09T18:00:01Z"))
+		Expect(asks(s, effects.ResetClaim)).To(BeEmpty())
+
+		changed := APool(AClaim("old", Annotated(rotation.KeyReleasedAt, now)), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "of before"))
+		Expect(asks(changed, effects.ResetClaim)).To(BeEmpty(), "the claim has another version than when it was anchored")
+	})
 })
 
 var _ = Describe("record_surge_claim (§5.3 surge-claim)", func() {

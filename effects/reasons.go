@@ -28,7 +28,7 @@ func Reasons() []Reason {
 		{ReasonPlaceholderInvalid, pool, Warning, "No placeholder can be made as the policy asks for it; nothing is done for the NodePool."},
 		{ReasonWriteRefused, pool, Warning, "The API server refuses a write for good: a permission is missing or a policy of the cluster forbids it."},
 		{ReasonShortLead, claim, Warning, "The node's life is too short for its chances; it is rotated at the earliest one, unless a fatal finding stops its NodePool."},
-		{ReasonRotationFailed, claim, Warning, "The replacement did not stand within readyTimeout, and all was put back; or the startup sweep met a rotation that no NodePool knows of. Tried again after the backoff."},
+		{ReasonRotationFailed, claim, Warning, "The replacement did not stand within readyTimeout, and all was put back; or a sweep met a rotation that no NodePool knows of. Tried again after the backoff."},
 		{ReasonRotationExpired, claim, Warning, "Another hand deleted the NodeClaim before its replacement stood."},
 		{ReasonSurgeUnschedulable, claim, Warning, "The placeholder found no node; the message is the scheduler's."},
 		{ReasonSurgeClamped, claim, Normal, "The placeholder asks for less than the Pods do: no more than a new node can hold."},

@@ -47,7 +47,7 @@ var _ = Describe("The effects", func() {
 
 var _ = Describe("The registry of keys (§5.3)", func() {
 	// Who may stand next to effects, and what may be said of one.
-	others := []string{"", "an operator", "nobody", "startup sweep", "where do-not-disrupt-owned says it is ours"}
+	others := []string{"", "an operator", "nobody", "sweep", "where do-not-disrupt-owned says it is ours"}
 
 	It("names as writers and clearers only effects that there are, and others that are known", func() {
 		for _, e := range effects.All() {

@@ -95,7 +95,7 @@ func (c Claim) releasedDraining() bool {
 
 // Stray names a claim whose state says that a rotation of it is under way, though none is anchored on it; empty where there
 // is none. No crash leaves one behind: an anchor was taken away by another hand, or its NodePool was replaced. Until the
-// startup sweep has put it right (§5.3) no rotation may start beside it.
+// sweep has put it right (§5.3) no rotation may start beside it.
 func (s Snapshot) Stray() string {
 	for _, c := range s.Claims {
 		if !c.Deleting() && c.Name != s.Anchor() && c.Underway() {

@@ -95,6 +95,8 @@ func (p *process) ended(pool string, err error) {
 	row := ""
 	if d := p.last.Decision; d.Row != nil {
 		row = fmt.Sprintf(": %s (%s → %s)", d.Row.ID, d.State, d.Row.To)
+	} else if p.last.Writes > 0 {
+		row = ": sweep"
 	}
 	t.add(p.world.now, "controller "+pool+row)
 	t.lines = append(t.lines, t.pass...)

@@ -141,7 +141,7 @@ func (c *canon) claim(s *State, np *karpenterv1.NodePool, claim *karpenterv1.Nod
 	if len(a) > 0 {
 		out = append(out, 'a')
 		out = append(out, a[rotation.KeyState]...)
-		out = append(out, released(claim), present(a, notedForeign), present(a, notedReaped))
+		out = append(out, released(claim), present(a, notedForeign), present(a, notedReaped), present(a, notedStray))
 		out = until(out, s.now, a, rotation.KeyStartedAt, readyTimeout)
 		failures, _ := strconv.Atoi(a[rotation.KeyRetryCount])
 		failures = min(failures, 4)

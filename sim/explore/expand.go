@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim/cluster"
 )
 
@@ -326,18 +325,14 @@ func (w *worker) restarts() {
 	whole := w.sweep(&run{live: next, view: w.of.View, keep: true})
 	if len(whole.writes) > 0 {
 		w.killed(step, whole, KilledSweeping)
-		fair := true
-		for _, np := range w.of.NodePools() {
-			fair = fair && np.Annotations[rotation.KeyActiveRotation] == ""
-		}
-		w.add(step, next, "", whole.breaches, fair)
+		w.add(step, next, "", whole.breaches, false)
 	} else {
 		w.coverage.verbs[Restart]++
 	}
 	if whole.err != nil {
 		w.out.breaches = append(w.out.breaches, breachAt{step, "the sweep ends with an error: " + whole.err.Error()})
 	}
-	for _, left := range w.scene.unanchored(next.View) {
+	for _, left := range unanchored(next.View) {
 		w.out.breaches = append(w.out.breaches, breachAt{step, "after the sweep there is still " + left})
 	}
 }

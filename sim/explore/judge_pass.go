@@ -25,6 +25,9 @@ func (r *run) judgeWhole(before *State) {
 	r.judgeOutcome(before, pool)
 	r.judgeTold(before)
 	after := r.live.NodePool(r.pool)
+	if pool.Annotations[rotation.KeyActiveRotation] == "" && after.Annotations[rotation.KeyActiveRotation] == "" {
+		r.judgeSwept()
+	}
 	if anchor := pool.Annotations[rotation.KeyActiveRotation]; anchor != "" && after.Annotations[rotation.KeyActiveRotation] == "" {
 		// A failed rotation was cleaned up before it was marked so; its rows only let go.
 		if claim := before.NodeClaim(anchor); claim == nil || claim.Annotations[rotation.KeyState] != rotation.StateFailed {
@@ -41,6 +44,13 @@ func (r *run) judgeWhole(before *State) {
 		if claim := before.NodeClaim(pool.Annotations[rotation.KeyActiveRotation]); claim == nil || claim.Annotations[rotation.KeyState] != rotation.StateFailed {
 			r.breach("no policy governs %s, and its rotation is kept", r.pool)
 		}
+	}
+}
+
+// judgeSwept: a pass over a pool without an anchor leaves nothing behind that says a rotation is under way (§5.3).
+func (r *run) judgeSwept() {
+	for _, left := range unanchored(r.live.View) {
+		r.breach("no rotation is anchored on %s, and after a pass over it there is still %s", r.pool, left)
 	}
 }
 
@@ -210,18 +220,18 @@ func (r *run) judgeSurgeClaim(claim *karpenterv1.NodeClaim) {
 }
 
 // unanchored are the marks of rotations that no anchor references: what a sweep has to remove (§5.3 startup sweep).
-func (s *Scene) unanchored(v *cluster.View) []string {
+func unanchored(v *cluster.View) []string {
 	anchors := map[string]bool{}
 	for _, pool := range v.NodePools() {
 		if anchor := pool.Annotations[rotation.KeyActiveRotation]; anchor != "" {
 			anchors[anchor] = true
 		}
 	}
-	return s.marks(v, anchors)
+	return marks(v, anchors)
 }
 
-// marks are those of rotations other than the anchored ones.
-func (s *Scene) marks(v *cluster.View, anchored map[string]bool) []string {
+// marks are those of rotations other than the anchored ones, on what is not going away.
+func marks(v *cluster.View, anchored map[string]bool) []string {
 	var left []string
 	for _, pod := range v.Pods() {
 		if pod.Namespace == namespace && pod.DeletionTimestamp == nil && !anchored[pod.Annotations[rotation.KeySurgeFor]] {
@@ -232,7 +242,7 @@ func (s *Scene) marks(v *cluster.View, anchored map[string]bool) []string {
 	for _, claim := range v.NodeClaims() {
 		if anchored[claim.Name] {
 			own[claim.Status.NodeName] = true
-		} else if state := claim.Annotations[rotation.KeyState]; state == rotation.StatePending || state == rotation.StateDraining {
+		} else if state := claim.Annotations[rotation.KeyState]; claim.DeletionTimestamp == nil && (state == rotation.StatePending || state == rotation.StateDraining) {
 			left = append(left, "NodeClaim "+claim.Name+" in state "+state)
 		}
 	}

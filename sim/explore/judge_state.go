@@ -40,6 +40,9 @@ func (s *Scene) judge(of *State) []string {
 			}
 			switch state := claim.Annotations[rotation.KeyState]; state {
 			case rotation.StatePending, rotation.StateDraining:
+				if claim.Annotations[notedStray] != "" {
+					continue // until the next pass over the pool sweeps it
+				}
 				breach("NodeClaim %s is %s, and %s", claim.Name, state, anchorIs(pool, anchor))
 			default:
 				for _, key := range []string{rotation.KeyStartedAt, rotation.KeySurgeClaim} {
@@ -67,5 +70,5 @@ func (s *Scene) clean(of *State) bool {
 			return false
 		}
 	}
-	return len(s.marks(of.View, nil)) == 0
+	return len(marks(of.View, nil)) == 0
 }

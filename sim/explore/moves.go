@@ -64,6 +64,8 @@ const (
 	DropPolicy
 	RestorePolicy
 	DropPool
+	// Wipe replaces the annotations of a NodePool, and so takes the anchor of its rotation away.
+	Wipe
 	// Renew has a claim go and another come by its name, Replace a placeholder.
 	Renew
 	Replace
@@ -83,6 +85,7 @@ var verbs = [numVerbs]string{
 	Cordon: "the operator cordons %s", Uncordon: "the operator uncordons %s",
 	Protect: "the operator protects %s", Unprotect: "the operator takes the protection of %s away",
 	DropPolicy: "the policy is deleted%s", RestorePolicy: "the policy is back%s", DropPool: "NodePool %s is deleted",
+	Wipe:  "somebody replaces the annotations of NodePool %s",
 	Renew: "%s goes, and another comes by its name", Replace: "Pod %s goes, and another comes by its name",
 }
 
@@ -123,6 +126,9 @@ func (s *Scene) moves(of *State) []Move {
 				add(FreezeUnreadably, pool)
 			}
 			add(DropPool, pool)
+			if np.Annotations[rotation.KeyActiveRotation] != "" {
+				add(Wipe, pool)
+			}
 		}
 	}
 	if of.Policy(policyName) != nil {

@@ -3,6 +3,8 @@
 package explore
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -31,6 +33,13 @@ func (s *Scene) makeOperators(of *State, move Move) {
 		}
 	case DropPool:
 		of.Remove(of.NodePool(move.On))
+		for _, owned := range slices.Clone(of.NodeClaimsBy(byPool, move.On)) {
+			if owned.DeletionTimestamp == nil {
+				s.expire(of, owned)
+			}
+		}
+	case Wipe:
+		of.wipe(move.On)
 	case Renew:
 		claim := of.NodeClaim(move.On)
 		pool := claim.Labels[rotation.LabelNodePool]
@@ -47,6 +56,15 @@ func (s *Scene) makeOperators(of *State, move Move) {
 	default:
 		panic("explore: nobody makes the move " + move.String())
 	}
+}
+
+// wipe is what `kubectl replace` does to a NodePool. It is noted on the claim whose rotation has so lost its anchor.
+func (s *State) wipe(pool string) {
+	np := s.NodePool(pool)
+	if claim := s.NodeClaim(np.Annotations[rotation.KeyActiveRotation]); claim != nil {
+		cluster.Edit(s.Cluster, claim, func(c *karpenterv1.NodeClaim) { annotate(c, notedStray, rotation.ValueTrue) })
+	}
+	cluster.Edit(s.Cluster, np, func(np *karpenterv1.NodePool) { np.Annotations = karpentersOwn() })
 }
 
 func (s *State) freeze(pool, until string) {

@@ -66,6 +66,8 @@ func (r *replay) tell(out *strings.Builder) {
 		}
 		if row := run.row(); row != "" {
 			who += " fires " + row
+		} else if len(run.writes) > 0 {
+			who += " sweeps"
 		}
 		fmt.Fprintf(out, "    %s\n", who)
 		writes := run.writes

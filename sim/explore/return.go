@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"noderotation.io/noderotation/rotation"
 )
 
 // mostToReturn bounds the steps by which the world is brought back to a clean cluster, from any state.
@@ -15,7 +13,7 @@ const mostToReturn = 80
 
 // returns shows that every state can be brought back to idle with nothing of ours left. Every state that was expanded
 // knows which step a fair world takes: what a pass has to write is written, what has begun ends, and only where nothing
-// else can happen the time passes. From the others the world is followed until it comes to one that is known.
+// else can happen the time passes. The controller need not be started again for it. From the others the world is followed until it comes to one that is known.
 func (s *search) returns() {
 	ends := make([]end, len(s.frontier))
 	var next atomic.Int32
@@ -105,16 +103,6 @@ func (w *worker) fair(s *State) *State {
 		if move.Verb < Wait {
 			next := s.clone()
 			w.scene.make(next, move)
-			return next
-		}
-	}
-	idle := true
-	for _, np := range s.NodePools() {
-		idle = idle && np.Annotations[rotation.KeyActiveRotation] == ""
-	}
-	if idle {
-		next := s.clone()
-		if r := w.sweep(&run{live: next, view: s.View}); len(r.writes) > 0 {
 			return next
 		}
 	}

@@ -152,8 +152,7 @@ func (p *PoolScene) objects(name string) []client.Object {
 	}
 	config := sim.Config{Start: beginning}
 	objects := fleet.Join(&config, nil)
-	// Karpenter keeps annotations of its own on every NodePool: what we patch there is never the first.
-	objects[0].SetAnnotations(map[string]string{karpenterv1.NodePoolHashAnnotationKey: "1"})
+	objects[0].SetAnnotations(karpentersOwn())
 	if p.Budget {
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "budget"}}
 		all := intstr.FromString("100%")
@@ -162,6 +161,11 @@ func (p *PoolScene) objects(name string) []client.Object {
 		objects = append(objects, budget)
 	}
 	return objects
+}
+
+// karpentersOwn are the annotations that Karpenter keeps on every NodePool: what we patch there is never the first.
+func karpentersOwn() map[string]string {
+	return map[string]string{karpenterv1.NodePoolHashAnnotationKey: "1"}
 }
 
 // policy of the scene, for all of its pools. Its estimates leave it without a finding.

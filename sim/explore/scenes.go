@@ -33,6 +33,7 @@ func Scenes() []Scene {
 		{Name: "a budget that allows nothing", Pools: []PoolScene{{Ages: []time.Duration{Old, Young}, Budget: true}}, Share: 2, Moves: []Verb{Terminate, Expire}},
 		{Name: "a window that closes", Pools: two, Windows: true, Share: 3, Moves: []Verb{Expire, GiveUp}},
 		{Name: "a pool that is deleted", Pools: two, Share: 3, Moves: []Verb{DropPool, Expire, Preempt, Protect}},
+		{Name: "annotations that are replaced", Pools: two, Share: 3, Moves: []Verb{Wipe, Expire, Preempt, Terminate}},
 		{Name: "a cloud that launches nothing", Pools: one, Barren: true, Share: 2, Moves: []Verb{Freeze, Unfreeze, Expire, Protect, Cordon, Uncordon}},
 		{Name: "a cache that lags", Pools: one, Lags: true, Share: 8,
 			Moves: []Verb{Expire, DropPolicy, RestorePolicy, Preempt, Remove, Protect, Unprotect, Cordon, Freeze}},

@@ -43,6 +43,8 @@ const (
 	// notedForeign is on a NodeClaim that another hand than ours deleted, notedReaped on one that a rollback did.
 	notedForeign = "operator.example/deleted"
 	notedReaped  = "operator.example/reaped"
+	// notedStray is on a NodeClaim whose rotation has lost its anchor to another hand.
+	notedStray = "operator.example/stray"
 )
 
 // Names of the indexes that the product registers.

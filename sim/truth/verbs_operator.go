@@ -31,6 +31,7 @@ func operatorVerbs() []verb {
 		plain("delete pool <pool>", func(ctx context.Context, p *player, s slots) error {
 			return p.Client().Delete(ctx, &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: s[0]}})
 		}),
+		plain("replace the annotations of pool <pool>", func(ctx context.Context, p *player, s slots) error { return p.replace(ctx, s[0]) }),
 		plain("delete claim <claim>", func(ctx context.Context, p *player, s slots) error {
 			return p.Client().Delete(ctx, &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: p.Claims()[s[0]]}})
 		}),
@@ -67,6 +68,19 @@ func (p *player) note(ctx context.Context, pool, value string) error {
 		set, removed = nil, []string{rotation.KeyFreeze}
 	}
 	np.Annotations = rotation.Annotate(np.Annotations, set, removed...)
+	return p.Client().Patch(ctx, np, client.MergeFrom(before))
+}
+
+// replace leaves a pool without an annotation of ours, as whoever applies the manifest of before with `kubectl replace` does.
+func (p *player) replace(ctx context.Context, pool string) error {
+	np := &karpenterv1.NodePool{}
+	if err := p.Client().Get(ctx, client.ObjectKey{Name: pool}, np); err != nil {
+		return err
+	}
+	before := np.DeepCopy()
+	for _, key := range rotation.Keys() {
+		delete(np.Annotations, key.Name)
+	}
 	return p.Client().Patch(ctx, np, client.MergeFrom(before))
 }
 

@@ -101,8 +101,12 @@ func compile(ctx context.Context, source, binary string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	modfile, err := keepOnLoopback(ctx, source, filepath.Dir(binary))
+	if err != nil {
+		return err
+	}
 	partial := binary + ".partial"
-	command := goCommand(ctx, source, "build", "-v", "-buildvcs=false", "-ldflags="+flags, "-o", partial, ".")
+	command := goCommand(ctx, source, "build", "-v", "-buildvcs=false", "-modfile="+modfile, "-ldflags="+flags, "-o", partial, ".")
 	output, err := command.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("the Go compiler cannot be run: %w", err)

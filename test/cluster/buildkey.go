@@ -17,7 +17,7 @@ import (
 // every module it takes from.
 func buildKey(source string) (string, error) {
 	digest := sha256.New()
-	_, _ = fmt.Fprintln(digest, runtime.Version(), runtime.GOOS, runtime.GOARCH, versionVariables)
+	_, _ = fmt.Fprintln(digest, runtime.Version(), runtime.GOOS, runtime.GOARCH, versionVariables, loopbackOnly)
 	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !entersBuild(entry.Name()) {
 			return err

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"noderotation.io/noderotation/rotation"
+)
+
+// indexMarked finds, by pool, the Nodes and placeholders that carry a rotation's mark and are not going away.
+const indexMarked = "noderotation/marked"
+
+func nodeByMark(object client.Object) []string {
+	annotations := object.GetAnnotations()
+	marked := slices.ContainsFunc(rotation.NodeMarkers(), func(key string) bool { return annotations[key] != "" })
+	if !marked || object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return byPool(object)
+}
+
+func podByMark(object client.Object) []string {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || !rotation.IsPlaceholder(pod) || pod.DeletionTimestamp != nil {
+		return nil
+	}
+	if pool := pod.Spec.NodeSelector[rotation.LabelNodePool]; pool != "" {
+		return []string{pool}
+	}
+	return nil
+}
+
+// leftover names something that says a rotation of the snapshot's pool is under way though none is anchored; empty where
+// there is nothing. No crash leaves such a thing behind: somebody has replaced the NodePool or its annotations, or a leader
+// that was overtaken had one more write under way.
+func (r *Reader) leftover(ctx context.Context, s *rotation.Snapshot) (string, error) {
+	if s.Anchor() != "" {
+		return "", nil
+	}
+	if stray := s.Stray(); stray != "" {
+		return "NodeClaim " + stray, nil
+	}
+	nodes, err := r.nodesBy(ctx, indexMarked, s.Pool.Name)
+	if err != nil {
+		return "", fmt.Errorf("the Nodes of NodePool %s cannot be listed: %w", s.Pool.Name, err)
+	}
+	if len(nodes) > 0 {
+		return "Node " + nodes[0].Name, nil
+	}
+	pods, err := r.pods(ctx, indexMarked, s.Pool.Name, client.InNamespace(r.Settings.Namespace))
+	if err != nil || len(pods) == 0 {
+		return "", err
+	}
+	return "Pod " + pods[0].Name, nil
+}
