@@ -61,17 +61,14 @@ func (p page) anchors() []string {
 	return names
 }
 
-// pages are the README, the documents and the chart's README.
+// pages are the documents and the READMEs of the product; the test cluster is a module of its own.
 func pages(t *testing.T) []page {
 	t.Helper()
 	paths, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths = append(paths, "README.md")
-	if _, err := os.Stat("charts/noderotation/README.md"); err == nil {
-		paths = append(paths, "charts/noderotation/README.md")
-	}
+	paths = append(paths, "README.md", "charts/noderotation/README.md", "examples/README.md")
 	var all []page
 	for _, path := range paths {
 		text, err := os.ReadFile(path)

@@ -103,42 +103,46 @@ func (f *Freezer) each(
 ) (*Held, error) {
 	held := &Held{At: stamp(f.Now)}
 	for _, name := range names {
-		np := &karpenterv1.NodePool{}
-		var pool HeldPool
-		verb := "get"
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-			verb = "get"
-			if err := f.Client.Get(ctx, client.ObjectKey{Name: name}, np); err != nil {
-				return err
-			}
-			was := np.DeepCopy()
-			changed, err := change(np)
-			if err != nil {
-				return err
-			}
-			pool, verb = changed, "patch"
-			keys := freezeChange(was.Annotations, np.Annotations)
-			if pool.Changed = len(keys) > 0; !pool.Changed {
-				return nil
-			}
-			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": was.ResourceVersion, "annotations": keys}})
-			if err != nil {
-				return err
-			}
-			return f.Client.Patch(ctx, np, client.RawPatch(types.MergePatchType, patch))
-		})
-		if apierrors.IsNotFound(err) {
+		np := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		pool, verb, err := f.changed(ctx, np, change)
+		switch {
+		case apierrors.IsNotFound(err):
 			return held, f.look("").unknown(ctx, name, kindPool)
-		}
-		if err != nil {
+		case err != nil:
 			return held, fmt.Errorf("NodePool %s is not %s: %w", name, done, Explain(verb, err))
-		}
-		if after != nil {
+		case after != nil:
 			pool.Notes = append(pool.Notes, after(np)...)
 		}
 		held.NodePools = append(held.NodePools, pool)
 	}
 	return held, nil
+}
+
+// changed reads the NodePool of np's name into np and writes what change makes of its freeze, and nothing where it leaves
+// it. Whoever writes at the same time has it begin again. The verb is that of the request that the error is of.
+func (f *Freezer) changed(ctx context.Context, np *karpenterv1.NodePool, change func(*karpenterv1.NodePool) (HeldPool, error)) (pool HeldPool, verb string, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		verb = "get"
+		was := &karpenterv1.NodePool{} // an answer that is read into an older one leaves what was removed in between
+		if err := f.Client.Get(ctx, client.ObjectKeyFromObject(np), was); err != nil {
+			return err
+		}
+		was.DeepCopyInto(np)
+		if pool, err = change(np); err != nil {
+			return err
+		}
+		verb = "patch"
+		keys := freezeChange(was.Annotations, np.Annotations)
+		if pool.Changed = len(keys) > 0; !pool.Changed {
+			return nil
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": was.ResourceVersion, "annotations": keys}})
+		if err != nil {
+			return err
+		}
+		return f.Client.Patch(ctx, np, client.RawPatch(types.MergePatchType, patch))
+	})
+	return pool, verb, err
 }
 
 // freezeChange is what a merge patch has of the freeze, as it was and as it is to be: a key that is to go has no value.
