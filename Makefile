@@ -79,7 +79,7 @@ test: export CGO_ENABLED = 0
 test: ## Run every test that needs no cluster.
 	$(call compile)
 	@echo "==> testing $$(go list $(PACKAGES) | wc -l) packages"
-	go test $(PACKAGES)
+	go test -timeout 30m $(PACKAGES)
 
 # The explorer makes millions of passes over code that the other packages race: a minute's work without the detector, and
 # a quarter of an hour's with it.
