@@ -31,6 +31,8 @@ type Fleet struct {
 	// PodsPerNode of CPU and Memory each; they are one workload named after the pool, in a namespace named after it.
 	PodsPerNode int
 	CPU, Memory string
+	// Roaming Pods may be placed in any pool.
+	Roaming bool
 	// ReadyAfter and EndsAfter of the Pods; Grace is their terminationGracePeriodSeconds, 30 s if zero.
 	ReadyAfter, EndsAfter, Grace time.Duration
 	// Shape of a node; nil for the world's.
@@ -147,12 +149,16 @@ func (f Fleet) workload() Workload {
 	if grace == 0 {
 		grace = corev1.DefaultTerminationGracePeriodSeconds
 	}
+	selector := map[string]string{rotation.LabelNodePool: f.Pool}
+	if f.Roaming {
+		selector = nil
+	}
 	return Workload{
 		Namespace: f.Pool, Name: f.Pool, Replicas: f.PodsPerNode * len(f.Ages), ReadyAfter: f.ReadyAfter, EndsAfter: f.EndsAfter,
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": f.Pool}},
 			Spec: corev1.PodSpec{
-				NodeSelector: map[string]string{rotation.LabelNodePool: f.Pool}, TerminationGracePeriodSeconds: &grace,
+				NodeSelector: selector, TerminationGracePeriodSeconds: &grace,
 				Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: requests}}},
 			},
 		},

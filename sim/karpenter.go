@@ -105,6 +105,7 @@ func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
 	}
 	if after == nil {
 		w.call(Move{Verb: provision})
+		w.claimGone(before)
 		return
 	}
 	move := func(verb Verb) Move { return Move{verb, cluster.KeyOf(after), after.UID} }

@@ -193,9 +193,7 @@ func (w *World) draft(pool *karpenterv1.NodePool) *karpenterv1.NodeClaim {
 	claim.Labels[rotation.LabelNodePool] = pool.Name
 	claim.Annotations = maps.Clone(template.Annotations)
 	claim.Finalizers = []string{karpenterv1.TerminationFinalizer}
-	claim.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: pool.Name, UID: pool.UID, BlockOwnerDeletion: new(true),
-	}}
+	claim.OwnerReferences = ownedBy(pool)
 	claim.Spec = karpenterv1.NodeClaimSpec{
 		Taints: template.Spec.Taints, StartupTaints: template.Spec.StartupTaints, NodeClassRef: template.Spec.NodeClassRef,
 		TerminationGracePeriod: template.Spec.TerminationGracePeriod, ExpireAfter: template.Spec.ExpireAfter,

@@ -38,6 +38,7 @@ const (
 	finishNode
 	countPool
 	consolidate
+	collect
 	followScript
 )
 

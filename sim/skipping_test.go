@@ -103,7 +103,7 @@ func drawnStory(t *rapid.T) story {
 	for range rapid.IntRange(0, 4).Draw(t, "happenings") {
 		pool := rapid.SampledFrom(pools).Draw(t, "pool")
 		s.happenings = append(s.happenings, happening{
-			verb: rapid.SampledFrom([]string{"freezes", "garbles", "protects", "cordons", "slows", "blocks", "stops", "deletes", "drifts", "edits", "unlabels"}).Draw(t, "verb"),
+			verb: rapid.SampledFrom([]string{"freezes", "garbles", "protects", "cordons", "slows", "blocks", "stops", "deletes", "drifts", "drops", "edits", "unlabels"}).Draw(t, "verb"),
 			pool: pool, node: fmt.Sprintf("%s-%d", pool, rapid.IntRange(0, len(s.ages[pool])-1).Draw(t, "node")),
 			after: minutes(-10, 120, "after"), length: minutes(1, 90, "length"),
 		})
@@ -164,6 +164,12 @@ func (h happening) deeds(i int) (begin, end func(*sim.World)) {
 		return func(w *sim.World) {
 			if node := w.Node(h.node); node != nil {
 				_ = w.Delete(node, nil)
+			}
+		}, nothing
+	case "drops":
+		return func(w *sim.World) {
+			if np := w.NodePool(h.pool); np != nil {
+				_ = w.Delete(np, nil)
 			}
 		}, nothing
 	case "blocks":

@@ -84,6 +84,7 @@ func New(config Config, objects ...client.Object) (*World, error) {
 	if !config.Controller.Absent {
 		w.call(Move{Verb: startController})
 	}
+	own(objects)
 	if err := w.Place(objects...); err != nil {
 		return nil, err
 	}
@@ -158,6 +159,8 @@ func (w *World) make(due Due) {
 		w.fillDaemons(move.On.Name)
 	case countBudget:
 		w.countBudget(move.On)
+	case collect:
+		w.collect(move)
 	case followScript:
 		w.followScript(move.On.Name)
 	default:
@@ -212,7 +215,9 @@ func (w *World) changed(c cluster.Change) {
 		after, _ := c.After.(*karpenterv1.NodeClaim)
 		w.claimChanged(before, after)
 	case cluster.NodePool:
-		w.call(Move{Verb: provision})
+		before, _ := c.Before.(*karpenterv1.NodePool)
+		after, _ := c.After.(*karpenterv1.NodePool)
+		w.poolChanged(before, after)
 	case cluster.Budget:
 		before, _ := c.Before.(*policyv1.PodDisruptionBudget)
 		after, _ := c.After.(*policyv1.PodDisruptionBudget)

@@ -44,6 +44,7 @@ var poolProperties = properties[*Pool]{
 	"memory": func(p *Pool, args []string) (err error) { p.Memory, err = one(args); return err },
 	"ready":  after(func(p *Pool, d time.Duration) { p.ReadyAfter = d }),
 	"end":    after(func(p *Pool, d time.Duration) { p.EndsAfter = d }),
+	"roam":   flagged(func(p *Pool) { p.Roaming = true }),
 	"grace":  spanned(func(p *Pool, d time.Duration) { p.Grace = d }),
 	"label": func(p *Pool, args []string) error {
 		return labelled(args, func(key, value string) {

@@ -87,6 +87,15 @@ func objectVerbs() []verb {
 				return errors.Join(err, r.settle())
 			}, err
 		}},
+		{"delete pool <pool> in the foreground", func(s slots) (action, error) {
+			return on(s["pool"], func(r *run, name string) error {
+				if r.world.NodePool(name) == nil {
+					return fmt.Errorf("there is no NodePool %s", name)
+				}
+				r.world.DeleteInForeground(name)
+				return nil
+			}), nil
+		}},
 		{"remove <kind> <name>", func(s slots) (action, error) {
 			_, err := kindOf(s["kind"])
 			return func(r *run) error {
