@@ -115,6 +115,7 @@ func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
 		}
 		if !isTrue(after, karpenterv1.ConditionTypeLaunched) {
 			w.later(move(launch), w.delay(w.config.Karpenter.Launch, "launch", after.Name)+w.extra())
+			w.queue.add(move(giveUp), after.CreationTimestamp.Add(registrationTimeout))
 		}
 	}
 	if after.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil) {
@@ -164,6 +165,10 @@ func (w *World) launch(move Move) {
 	if claim == nil || claim.DeletionTimestamp != nil {
 		return
 	}
+	if w.failing {
+		w.launchFailed(move, claim)
+		return
+	}
 	zone := zoneOf(claim)
 	if w.short(zone, claim.Name) {
 		w.tell("karpenter", "gives NodeClaim %s up: insufficient capacity in zone %s", claim.Name, zone)
@@ -185,6 +190,9 @@ func (w *World) launch(move Move) {
 		c.Status.Conditions = w.with(c.Status.Conditions, karpenterv1.ConditionTypeLaunched)
 	})
 	w.call(Move{Verb: countPool, On: cluster.Key{Name: claim.Labels[rotation.LabelNodePool]}})
+	if w.stranded() {
+		return
+	}
 	w.later(Move{register, move.On, next.UID}, w.delay(w.config.Karpenter.Register, "register", claim.Name))
 }
 

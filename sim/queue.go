@@ -32,6 +32,7 @@ const (
 	launch
 	register
 	initialize
+	giveUp
 	expire
 	terminate
 	drain

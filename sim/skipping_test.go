@@ -103,7 +103,7 @@ func drawnStory(t *rapid.T) story {
 	for range rapid.IntRange(0, 4).Draw(t, "happenings") {
 		pool := rapid.SampledFrom(pools).Draw(t, "pool")
 		s.happenings = append(s.happenings, happening{
-			verb: rapid.SampledFrom([]string{"freezes", "garbles", "protects", "cordons", "slows", "blocks", "stops", "deletes", "drifts", "drops", "edits", "unlabels"}).Draw(t, "verb"),
+			verb: rapid.SampledFrom([]string{"freezes", "garbles", "protects", "cordons", "slows", "blocks", "stops", "deletes", "drifts", "drops", "edits", "unlabels", "strands", "breaks"}).Draw(t, "verb"),
 			pool: pool, node: fmt.Sprintf("%s-%d", pool, rapid.IntRange(0, len(s.ages[pool])-1).Draw(t, "node")),
 			after: minutes(-10, 120, "after"), length: minutes(1, 90, "length"),
 		})
@@ -172,6 +172,10 @@ func (h happening) deeds(i int) (begin, end func(*sim.World)) {
 				_ = w.Delete(np, nil)
 			}
 		}, nothing
+	case "strands":
+		return func(w *sim.World) { w.KeepFromRegistering(2) }, func(w *sim.World) { w.KeepFromRegistering(0) }
+	case "breaks":
+		return func(w *sim.World) { w.FailLaunches(true) }, func(w *sim.World) { w.FailLaunches(false) }
 	case "blocks":
 		name := fmt.Sprintf("blocks-%d", i)
 		return func(w *sim.World) {

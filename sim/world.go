@@ -60,6 +60,9 @@ type World struct {
 	// dry is the zone that an operator has taken the capacity out of, and held by how much every launch is held up.
 	dry  string
 	held time.Duration
+	// strand is how many launches to come never register, and failing is true while the cloud answers them with errors.
+	strand  int
+	failing bool
 	// affinities are those of Pods that were looked at lately, ready for matching: a cache, no state.
 	affinities map[*corev1.Affinity]*affinity
 	rooms      rooms
@@ -178,6 +181,8 @@ func (w *World) makeKarpenters(move Move) {
 		w.register(move)
 	case initialize:
 		w.initialize(move)
+	case giveUp:
+		w.giveUp(move)
 	case expire:
 		w.expire(move)
 	case terminate:
