@@ -37,8 +37,11 @@ type Karpenter struct {
 	Slow []Slowness
 	// Unavailable is how long Karpenter leaves an offering alone that the cloud has refused.
 	Unavailable time.Duration
-	// ConsolidateAfter is how long a node is empty before it is consolidated; zero for never.
+	// ConsolidateAfter is how long no Pod comes to a node or leaves it before it is consolidated, if it is empty; zero for
+	// never.
 	ConsolidateAfter time.Duration
+	// Underutilized has a node consolidated as well whose Pods fit on the others.
+	Underutilized bool
 }
 
 // Shortage is a time in which the cloud refuses instances.
@@ -102,6 +105,9 @@ func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
 	pool := poolOf(before, after)
 	if after == nil || before == nil {
 		w.call(Move{Verb: countPool, On: cluster.Key{Name: pool}})
+	}
+	if len(w.disruption.commands) > 0 {
+		w.call(Move{Verb: conclude})
 	}
 	if after == nil {
 		w.call(Move{Verb: provision})

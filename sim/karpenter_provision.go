@@ -56,12 +56,12 @@ func (w *World) homeless(pools map[string]bool) []wish {
 			wishes = append(wishes, w.wishOf(pod))
 		}
 	}
-	for _, node := range w.NodesBy(byDeletion, deleting) {
+	for _, node := range w.going() {
 		if pools != nil && !pools[node.Labels[rotation.LabelNodePool]] {
 			continue
 		}
 		for _, pod := range w.PodsBy(byNode, node.Name) {
-			if pod.DeletionTimestamp == nil && !finished(pod) && ownerOf(pod).kind != kindDaemonSet {
+			if w.reschedulable(pod) {
 				wishes = append(wishes, w.wishOf(pod))
 			}
 		}
@@ -148,11 +148,20 @@ func (w *World) poolsFor(pod *corev1.Pod) []*karpenterv1.NodePool {
 
 // claimFor creates a claim for the Pod, in the first pool and the best zone that will do; nil when none will.
 func (w *World) claimFor(wish *wish) (h *host, pool string) {
+	d := w.draftFor(wish, nil)
+	if d == nil || !w.launchDraft(d) {
+		return nil, ""
+	}
+	return d.host, d.claim.Labels[rotation.LabelNodePool]
+}
+
+// draftFor is a claim that would do for the Pod while its pool gets so many more claims; nil when none would.
+func (w *World) draftFor(wish *wish, more map[string]int) *draft {
 	for _, np := range w.poolsFor(wish.pod) {
-		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np) {
+		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np, more[np.Name]) {
 			continue
 		}
-		claim := w.draft(np)
+		claim := w.draft(np, more[np.Name])
 		asWished(claim, np, wish.pod)
 		for _, zone := range w.zonesOf(np, wish) {
 			claim.Labels[corev1.LabelTopologyZone] = zone
@@ -165,22 +174,27 @@ func (w *World) claimFor(wish *wish) (h *host, pool string) {
 				continue
 			}
 			claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
-			if err := w.Adopt(claim); err != nil {
-				w.tell("karpenter", "cannot create NodeClaim %s: %v", claim.Name, err)
-				return nil, ""
-			}
-			w.tell("karpenter", "creates NodeClaim %s in zone %s for Pod %s", claim.Name, zone, cluster.KeyOf(wish.pod))
-			return &host{node, room}, np.Name
+			return &draft{claim, &host{node, room}, wish.pod}
 		}
 	}
-	return nil, ""
+	return nil
+}
+
+// launchDraft creates the claim.
+func (w *World) launchDraft(d *draft) bool {
+	if err := w.Adopt(d.claim); err != nil {
+		w.tell("karpenter", "cannot create NodeClaim %s: %v", d.claim.Name, err)
+		return false
+	}
+	w.tell("karpenter", "creates NodeClaim %s in zone %s for Pod %s", d.claim.Name, zoneOf(d.claim), cluster.KeyOf(d.pod))
+	return true
 }
 
 // draft is a claim of the pool's template, without a zone yet.
-func (w *World) draft(pool *karpenterv1.NodePool) *karpenterv1.NodeClaim {
+func (w *World) draft(pool *karpenterv1.NodePool, more int) *karpenterv1.NodeClaim {
 	template := &pool.Spec.Template
 	claim := &karpenterv1.NodeClaim{}
-	claim.Name = w.claimName(pool.Name)
+	claim.Name = w.claimName(pool.Name, more)
 	claim.Labels = map[string]string{
 		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", karpenterv1.CapacityTypeLabelKey: karpenterv1.CapacityTypeOnDemand,
 	}
@@ -210,9 +224,9 @@ func in(key, value string) karpenterv1.NodeSelectorRequirementWithMinValues {
 }
 
 // claimName is one that no claim has, five letters behind the pool's name as Karpenter makes them.
-func (w *World) claimName(pool string) string {
+func (w *World) claimName(pool string, first int) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	for n := 0; ; n++ {
+	for n := first; ; n++ {
 		x := w.drawn(1<<40, "claim", pool, fmt.Sprint(w.Version(), n))
 		suffix := make([]byte, 5)
 		for i := range suffix {
@@ -225,8 +239,8 @@ func (w *World) claimName(pool string) string {
 	}
 }
 
-// withinLimits tells whether the pool may have one more node of its shape.
-func (w *World) withinLimits(pool *karpenterv1.NodePool) bool {
+// withinLimits tells whether the pool may have one more node of its shape beside so many others that it is to get.
+func (w *World) withinLimits(pool *karpenterv1.NodePool, more int) bool {
 	if len(pool.Spec.Limits) == 0 {
 		return true
 	}
@@ -234,13 +248,13 @@ func (w *World) withinLimits(pool *karpenterv1.NodePool) bool {
 	shape := w.config.Karpenter.shape(pool.Name)
 	for name, limit := range pool.Spec.Limits {
 		if name == "nodes" {
-			if int64(len(claims)) >= limit.Value() {
+			if int64(len(claims)+more) >= limit.Value() {
 				return false
 			}
 			continue
 		}
 		used := shape[name].DeepCopy()
-		for range claims {
+		for range len(claims) + more {
 			used.Add(shape[name])
 		}
 		if used.Cmp(limit) > 0 {

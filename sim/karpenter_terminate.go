@@ -26,23 +26,6 @@ func (w *World) expire(move Move) {
 	_ = w.Delete(claim, nil)
 }
 
-// Drift has Karpenter replace a claim for being out of date, as far as it may: a protected Node is left alone.
-func (w *World) Drift(claim string) { w.disrupt(claim, "drifted") }
-
-// disrupt is a voluntary end of a claim.
-func (w *World) disrupt(name, why string) {
-	claim := w.NodeClaim(name)
-	if claim == nil || claim.DeletionTimestamp != nil {
-		return
-	}
-	if node := w.Node(claim.Status.NodeName); node != nil && node.Annotations[rotation.KeyDoNotDisrupt] == rotation.ValueTrue {
-		w.tell("karpenter", "leaves NodeClaim %s (%s): its Node is protected", name, why)
-		return
-	}
-	w.tell("karpenter", "disrupts NodeClaim %s: %s", name, why)
-	_ = w.Delete(claim, nil)
-}
-
 // nodeDeleted has Karpenter end the claim of a Node that somebody deletes.
 func (w *World) nodeDeleted(node *corev1.Node) {
 	if claim := w.claimOfNode(node); claim != nil && claim.DeletionTimestamp == nil {
@@ -63,12 +46,7 @@ func (w *World) terminate(move Move) {
 		w.Remove(claim)
 		return
 	}
-	cluster.Edit(w.Cluster, node, func(n *corev1.Node) {
-		disrupted := karpenterv1.DisruptedNoScheduleTaint
-		if !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) }) {
-			n.Spec.Taints = append(slices.Clone(n.Spec.Taints), disrupted)
-		}
-	})
+	w.taintDisrupted(node, true)
 	if node = w.Node(node.Name); node.DeletionTimestamp == nil {
 		_ = w.Delete(node, nil)
 	}
@@ -96,12 +74,8 @@ func (w *World) forceLater(node *corev1.Node) {
 // podLeft looks after a Node that a Pod has left, or is about to.
 func (w *World) podLeft(name string) {
 	node := w.Node(name)
-	switch {
-	case node == nil:
-	case node.DeletionTimestamp != nil:
+	if node != nil && node.DeletionTimestamp != nil {
 		w.call(Move{Verb: drain, On: cluster.KeyOf(node)})
-	case w.config.Karpenter.ConsolidateAfter > 0 && w.empty(node):
-		w.later(Move{consolidate, cluster.KeyOf(node), node.UID}, w.config.Karpenter.ConsolidateAfter)
 	}
 }
 
@@ -202,16 +176,5 @@ func (w *World) finishNode(move Move) {
 	if claim != nil {
 		w.tell("karpenter", "has ended NodeClaim %s", claim.Name)
 		w.Remove(claim)
-	}
-}
-
-// consolidate ends a node that has been empty for long enough.
-func (w *World) consolidate(move Move) {
-	node := w.Node(move.On.Name)
-	if node == nil || node.UID != move.UID || node.DeletionTimestamp != nil || !w.empty(node) {
-		return
-	}
-	if claim := w.claimOfNode(node); claim != nil {
-		w.disrupt(claim.Name, "empty")
 	}
 }

@@ -50,6 +50,12 @@ func (w *World) note(c cluster.Change) {
 		if c.After != nil {
 			w.notePod(c.After, 1)
 		}
+	case cluster.Budget:
+		if c.Before == nil || c.After == nil || c.Before.GetGeneration() != c.After.GetGeneration() {
+			for _, node := range w.going() { // a Pod that may never be evicted needs no room, and needs it from then on
+				w.news.provisioner[node.Labels[rotation.LabelNodePool]] = true
+			}
+		}
 	default:
 	}
 }
@@ -105,7 +111,7 @@ func (w *World) toProvision() map[string]bool {
 		if slices.ContainsFunc(w.PodsBy(byNode, unbound), roams) {
 			return nil
 		}
-		for _, node := range w.NodesBy(byDeletion, deleting) {
+		for _, node := range w.going() {
 			if slices.ContainsFunc(w.PodsBy(byNode, node.Name), roams) {
 				return nil
 			}

@@ -38,7 +38,8 @@ const (
 	drain
 	finishNode
 	countPool
-	consolidate
+	disrupt
+	conclude
 	collect
 	followScript
 )

@@ -57,7 +57,10 @@ type story struct {
 	ages     map[string][]time.Duration
 	lag      time.Duration
 	fallback bool
-	limited  bool
+	// settles is how long before Karpenter consolidates a node, also one that is not empty if underused; 0 for never.
+	settles   time.Duration
+	underused bool
+	limited   bool
 	// broken is every how many writes one is lost; 0 for none.
 	broken     int
 	shortage   sim.Shortage
@@ -84,6 +87,7 @@ func drawnStory(t *rapid.T) story {
 		seed: rapid.Uint64Range(1, 1000).Draw(t, "seed"), ages: map[string][]time.Duration{},
 		lag:      rapid.SampledFrom([]time.Duration{0, 0, time.Second, 4 * time.Second}).Draw(t, "lag"),
 		fallback: rapid.Bool().Draw(t, "fallback"), limited: rapid.Bool().Draw(t, "limited"),
+		settles: rapid.SampledFrom([]time.Duration{0, 0, time.Minute, 10 * time.Minute}).Draw(t, "settles"), underused: rapid.Bool().Draw(t, "underused"),
 		broken: rapid.SampledFrom([]int{0, 0, 3, 7}).Draw(t, "broken"),
 	}
 	pools := []string{"api", "web"}[:rapid.IntRange(1, 2).Draw(t, "pools")]
@@ -121,6 +125,7 @@ func (s story) tell(skip bool, others ...client.Object) string {
 		config.Controller.Writes = func(c client.Client) client.Client { return unreliable{c, s.broken, s.seed%2 == 0, &count} }
 	}
 	config.Karpenter.Shortages, config.Karpenter.Slow = []sim.Shortage{s.shortage}, []sim.Slowness{s.slow}
+	config.Karpenter.ConsolidateAfter, config.Karpenter.Underutilized = s.settles, s.underused
 	for i, h := range s.happenings {
 		begin, end := h.deeds(i)
 		config.Script = append(config.Script, at(h.after, h.verb, begin), at(h.after+h.length, "ends what "+h.verb, end))

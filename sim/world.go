@@ -67,6 +67,7 @@ type World struct {
 	affinities map[*corev1.Affinity]*affinity
 	rooms      rooms
 	news       news
+	disruption disruption
 	crews      map[cluster.Key]*crew
 }
 
@@ -193,8 +194,10 @@ func (w *World) makeKarpenters(move Move) {
 		w.finishNode(move)
 	case countPool:
 		w.countPool(move.On.Name)
-	case consolidate:
-		w.consolidate(move)
+	case disrupt:
+		w.disrupt()
+	case conclude:
+		w.conclude()
 	default:
 		panic(fmt.Sprintf("sim: nobody makes move %d", move.Verb))
 	}
@@ -229,6 +232,7 @@ func (w *World) changed(c cluster.Change) {
 		w.budgetChanged(before, after)
 	default:
 	}
+	w.stir(c)
 	if w.config.Seen != nil {
 		w.config.Seen(c)
 	}

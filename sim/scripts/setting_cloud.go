@@ -25,10 +25,13 @@ var karpenterProperties = properties[*Setting]{
 	"slow":        slow,
 }
 
-// consolidate reads `consolidate after 5m`.
+// consolidate reads `consolidate after 5m`, with `underutilized` before it where it is not of empty nodes alone.
 func consolidate(s *Setting, args []string) error {
+	if len(args) > 0 && args[0] == "underutilized" {
+		s.Karpenter.Underutilized, args = true, args[1:]
+	}
 	if len(args) != 2 || args[0] != "after" {
-		return errors.New("write `consolidate after 5m`")
+		return errors.New("write `consolidate after 5m` or `consolidate underutilized after 5m`")
 	}
 	return spanned(func(s *Setting, d time.Duration) { s.Karpenter.ConsolidateAfter = d })(s, args[1:])
 }

@@ -70,6 +70,7 @@ var poolProperties = properties[*Pool]{
 		}
 		return setQuantity(p.Limits, args[0], args[1:])
 	},
+	"disruptions": disruptions,
 	"shape":       shape,
 	"requirement": requirement,
 	"taint":       taint,
@@ -136,6 +137,21 @@ func labelled(args []string, set func(key, value string)) error {
 		set(key, value)
 	}
 	return err
+}
+
+// disruptions reads a disruption budget of the NodePool: `disruptions 10%`, `disruptions 0 Drifted`.
+func disruptions(p *Pool, args []string) error {
+	if len(args) == 0 {
+		return errors.New("write how many nodes may go at a time, and of what reasons if not of all: `disruptions 0 Drifted`")
+	}
+	budget := karpenterv1.Budget{Nodes: args[0]}
+	for _, reason := range listOf(args[1:]) {
+		budget.Reasons = append(budget.Reasons, karpenterv1.DisruptionReason(reason))
+	}
+	p.edit(func(np *karpenterv1.NodePool, _ *Setting) {
+		np.Spec.Disruption.Budgets = append(np.Spec.Disruption.Budgets, budget)
+	})
+	return nil
 }
 
 // shape reads what a node has to offer: shape cpu=4 memory=16Gi pods=110.
