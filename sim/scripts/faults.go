@@ -23,6 +23,9 @@ const (
 	answerLost
 	// forbidden: the API server refuses it, and would again.
 	forbidden
+	// suspendedBefore: the process stands still with the write about to be sent, and suspendedAfter: with its answer there.
+	suspendedBefore
+	suspendedAfter
 )
 
 var (
@@ -36,6 +39,8 @@ type faults struct {
 	armed  map[int]fault
 	// dead is true from a kill until the process is stopped; a new one begins alive.
 	dead bool
+	// suspend returns when a process that stands still goes on.
+	suspend func()
 }
 
 // arm has the nth write from now on go wrong.
@@ -45,6 +50,16 @@ func (f *faults) arm(kind fault, nth int) { f.armed[f.writes+nth] = kind }
 func (f *faults) between(c client.Client) client.Client {
 	f.dead = false
 	return &faulty{c, f}
+}
+
+// suspends tells whether a suspension is still to come.
+func (f *faults) suspends() bool {
+	for _, kind := range f.armed {
+		if kind == suspendedBefore || kind == suspendedAfter {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *faults) write(object client.Object, do func() error) error {
@@ -59,13 +74,23 @@ func (f *faults) write(object client.Object, do func() error) error {
 		return apierrors.NewConflict(resource, object.GetName(), errors.New("the object has been modified"))
 	case wrong && kind == forbidden:
 		return apierrors.NewForbidden(resource, object.GetName(), errors.New("a policy of the cluster does not allow it"))
+	case wrong && kind == suspendedBefore:
+		f.suspend()
+		if f.dead {
+			return errKilled
+		}
+		return do()
 	}
 	err := do()
 	if !wrong {
 		return err
 	}
-	if kind == answerLost {
+	switch kind {
+	case answerLost:
 		return errAnswerLost
+	case suspendedAfter:
+		f.suspend()
+		return err
 	}
 	f.dead = true
 	return errKilled

@@ -24,6 +24,8 @@ type run struct {
 	trace   *sim.Trace
 	names   *names
 	faults  *faults
+	// suspended is the pass that stands still; nil if none does.
+	suspended *suspension
 	// taken is how many lines of the trace are written already; out has those of the step in hand.
 	taken int
 	out   []string
@@ -70,7 +72,7 @@ func (r *run) until(offset time.Duration) error {
 		return fmt.Errorf("%s lies behind: it is %s", spell(offset), r.clock())
 	}
 	moves, now := 0, r.world.Now()
-	for r.world.Step(by) {
+	for r.advance(by) {
 		r.bury()
 		moves++
 		if r.world.Now().After(now) {
@@ -93,7 +95,7 @@ func (r *run) settle() error { return r.until(r.world.Since(r.script.Setting.Sta
 // step makes the one move that is due next, whenever that is.
 func (r *run) step() error {
 	const farthest = 400 * 24 * time.Hour
-	if !r.world.Step(r.world.Now().Add(farthest)) {
+	if !r.advance(r.world.Now().Add(farthest)) {
 		return errors.New("nothing is due any more")
 	}
 	r.bury()

@@ -55,6 +55,7 @@ func (s *Script) Run(machine *controller.Machine) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.end()
 	next := 0
 	played, err := s.Play(func(Step) ([]string, error) {
 		do := s.actions[next]
