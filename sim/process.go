@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,6 +32,8 @@ type Process struct {
 	Skip bool
 	// Writes, where set, stands between the controller and the API server: it may refuse a write, or lose its answer.
 	Writes func(client.Client) client.Client
+	// Shown says where what it shows to people goes.
+	Shown Shown
 }
 
 // process is the controller while it runs: the product's own parts put together as its manager does, and a work queue.
@@ -107,7 +108,7 @@ func (p *process) assemble() {
 	if wrap := w.config.Controller.Writes; wrap != nil {
 		writes = wrap(writes)
 	}
-	metrics, err := controller.NewMetrics(prometheus.NewRegistry())
+	metrics, err := controller.NewMetrics(w.config.Controller.Shown.registry())
 	if err != nil {
 		panic(err)
 	}
@@ -118,6 +119,7 @@ func (p *process) assemble() {
 		Reader:  &controller.Reader{Cache: p.cache, Policies: controller.NewPolicies(p.cache), Settings: w.config.Settings},
 		Machine: w.config.Machine, Applier: applier, Own: own, Announcer: announcer, Clock: w, Gate: controller.NewGate(),
 		Sweep:   &controller.Sweep{Cache: p.cache, Live: w.View, Applier: applier, Clock: w, Settings: w.config.Settings},
+		Board:   w.config.Controller.Shown.Board,
 		Witness: func(pass controller.Pass, err error) { p.last, p.lastErr = pass, err },
 	}
 	for _, watch := range p.reconciler.Watches() {

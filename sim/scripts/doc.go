@@ -19,8 +19,8 @@
 //	0s      controller starts
 //	…
 //
-// The setting's keywords and clauses are in setting_*.go, the steps in verbs*.go; an unknown one is answered with those
-// there are. Times in steps and traces count from the start, a stamp in an annotation too: +20s. A NodeClaim that
+// The setting's keywords and clauses are in setting_*.go, the steps in verbs*.go and suspended.go, the questions in
+// questions.go and shown.go; an unknown one is answered with those there are. Times in steps and traces count from the start, a stamp in an annotation too: +20s. A NodeClaim that
 // Karpenter adds to the pool api is called api+1, the next one api+2.
 //
 // The simulator's own clock and actors run under it, and the product's own table and controller. The same script gives

@@ -24,6 +24,7 @@ type run struct {
 	trace   *sim.Trace
 	names   *names
 	faults  *faults
+	shown   *shown
 	// suspended is the pass that stands still; nil if none does.
 	suspended *suspension
 	// taken is how many lines of the trace are written already; out has those of the step in hand.
@@ -33,10 +34,11 @@ type run struct {
 
 // begin makes the script's world. The error is a Problem.
 func begin(s *Script, machine *controller.Machine) (*run, error) {
-	r := &run{script: s, machine: machine, trace: &sim.Trace{}, names: newNames(), faults: &faults{armed: map[int]fault{}}}
+	r := &run{script: s, machine: machine, trace: &sim.Trace{}, names: newNames(), faults: &faults{armed: map[int]fault{}}, shown: newShown()}
 	config := s.Setting.Config(machine)
 	config.Trace = r.trace
 	config.Controller.Writes = r.faults.between
+	config.Controller.Shown = r.shown.taken()
 	config.Seen = func(c cluster.Change) {
 		if claim, is := c.After.(*karpenterv1.NodeClaim); is && c.Before == nil && r.world != nil {
 			r.names.add(claim.Name, claim.Labels[rotation.LabelNodePool])

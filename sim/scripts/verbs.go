@@ -95,7 +95,7 @@ func unknownStep(text string, words []string) string {
 // verbs are the forms of steps.
 func verbs() []verb {
 	var all []verb
-	for _, some := range [][]verb{timeVerbs(), operatorVerbs(), policyVerbs(), cloudVerbs(), troubleVerbs(), suspendVerbs(), questionVerbs()} {
+	for _, some := range [][]verb{timeVerbs(), operatorVerbs(), policyVerbs(), cloudVerbs(), troubleVerbs(), suspendVerbs(), questionVerbs(), shownVerbs()} {
 		all = append(all, some...)
 	}
 	return all
