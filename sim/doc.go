@@ -10,9 +10,21 @@
 // it is drawn for, never from a stream: the same run gives the same trace, and what happens to one object does not shift
 // the luck of another.
 //
-// The actors, each a model of one real thing and no more exact than a rotation can notice: Karpenter (karpenter_*.go),
-// the scheduler, the kubelet, replicated workloads with their disruption budgets, daemon sets, and an operator, who
-// follows a script. The controller is a process that can be stopped and started.
+// The actors, each a model of one real thing and no more exact than a rotation can notice:
+//
+//   - Karpenter (karpenter_*.go) provisions for Pods that find no room and for those of nodes that go, loses patience with
+//     a launch that comes to nothing, expires and drains nodes, and when it is asked to replaces drifted ones and does
+//     without those that are empty or underutilized, as far as markers, budgets and Pods let it;
+//   - the garbage collector deletes the NodeClaims of a NodePool that is gone;
+//   - the scheduler, the kubelet, replicated workloads with their disruption budgets, and daemon sets;
+//   - an operator, who follows a script.
+//
+// The controller is a process that can be stopped and started, or suspended in the middle of a pass while another one
+// takes over.
+//
+// Left out are prices, so that Karpenter never replaces a node by a cheaper one and consolidates one node at a time; its
+// nomination of a node for a Pod that has yet to come, which keeps the node from being disrupted for some seconds; static
+// NodePools; node repair; and interruptions.
 //
 // The models are held against a real control plane and a real Karpenter: the scenarios of package truth happen in both, and
 // must come to the same transitions in the same order. That holds what a rotation notices of the others, and not how long

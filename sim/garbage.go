@@ -69,8 +69,9 @@ func (w *World) poolChanged(before, after *karpenterv1.NodePool) {
 	}
 }
 
-// claimGone calls the garbage collector for a NodePool that waits for its claims to go.
+// claimGone calls the garbage collector for a NodePool that waits for its claims to go, and has Karpenter forget the claim.
 func (w *World) claimGone(claim *karpenterv1.NodeClaim) {
+	delete(w.disruption.left, claim.UID)
 	if pool := w.NodePool(claim.Labels[rotation.LabelNodePool]); pool != nil && awaitsClaims(pool) {
 		w.call(Move{collect, cluster.KeyOf(pool), pool.UID})
 	}

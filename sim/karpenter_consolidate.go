@@ -25,6 +25,9 @@ func (w *World) stir(c cluster.Change) {
 		after, _ := c.After.(*corev1.Pod)
 		w.stirNode(before, after)
 	}
+	if c.Kind == cluster.Node && c.After == nil {
+		delete(w.disruption.stirred, c.Before.GetName())
+	}
 	w.lookAt(w.now.Add(disruptionPoll))
 }
 

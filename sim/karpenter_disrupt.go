@@ -96,7 +96,7 @@ func (w *World) disrupt() {
 		return
 	}
 	drifted := w.drifted()
-	if slices.ContainsFunc(drifted, w.replace) {
+	if slices.ContainsFunc(drifted, w.replace) { // the first that may go
 		w.lookAt(w.now.Add(time.Second))
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/sim"
@@ -202,5 +203,32 @@ var _ = Describe("Consolidation in the simulated cluster (§3.4)", func() {
 		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-wait", "drain", "drained"}))
 		Expect(claimsOf(w, pool)).To(Equal(2))
 		Expect(leftovers(w)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("A node that goes in the simulated cluster (§4.2)", func() {
+	const pool = "api"
+	gone := at(idle, "deletes the claim", func(w *sim.World) { _ = w.Delete(w.NodeClaim("api-0"), nil) })
+
+	It("has room launched for its Pods before they can leave it", func() {
+		config := aConfig()
+		config.Script = []sim.Happening{gone}
+		w := aWorld(config, []sim.Fleet{aFleet(pool, day, day)}, aPolicy(), aBudget(pool, 4))
+		w.RunUntil(opening.Add(idle + time.Minute))
+		Expect(claimsOf(w, pool)).To(Equal(3))
+	})
+
+	It("has none launched for Pods that no budget will ever let go, until its time is up", func() {
+		config := aConfig()
+		config.Script = []sim.Happening{gone}
+		never := aBudget(pool, 0)
+		never.Spec.MinAvailable, never.Spec.MaxUnavailable = nil, new(intstr.FromInt32(0))
+		w := aWorld(config, []sim.Fleet{aFleet(pool, day, day)}, aPolicy(), never)
+		w.RunUntil(opening.Add(idle + 59*time.Minute))
+		Expect(claimsOf(w, pool)).To(Equal(2))
+
+		w.RunUntil(opening.Add(idle + 61*time.Minute))
+		Expect(w.NodeClaim("api-0")).To(BeNil())
+		Expect(claimsOf(w, pool)).To(Equal(2))
 	})
 })
