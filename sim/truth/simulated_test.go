@@ -125,6 +125,12 @@ func (s *simulated) RunOut(_ context.Context, zone string) error {
 	return nil
 }
 
+// Drift has the simulated Karpenter find it.
+func (s *simulated) Drift(_ context.Context, claim string) error {
+	s.World.Drift(s.claims[claim])
+	return nil
+}
+
 // Vacate has the workload shrink by what runs on the Node.
 func (s *simulated) Vacate(_ context.Context, claim string) error {
 	node := s.NodeClaim(claim).Status.NodeName

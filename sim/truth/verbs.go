@@ -65,6 +65,7 @@ func cloudVerbs() []verb {
 		}),
 		plain("run zone <zone> out of capacity", func(ctx context.Context, p *player, s slots) error { return p.RunOut(ctx, s[0]) }),
 		plain("give every zone its capacity back", func(ctx context.Context, p *player, _ slots) error { return p.RunOut(ctx, "") }),
+		plain("have claim <claim> drift", func(ctx context.Context, p *player, s slots) error { return p.Drift(ctx, s[0]) }),
 		plain("vacate the node of <claim>", func(ctx context.Context, p *player, s slots) error { return p.Vacate(ctx, s[0]) }),
 		spanned("watch for <span>", func(ctx context.Context, p *player, _ slots, d time.Duration) ([]string, error) {
 			return p.watch(ctx, d)

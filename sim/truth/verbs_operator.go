@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +37,8 @@ func operatorVerbs() []verb {
 		plain("delete claim <claim>", func(ctx context.Context, p *player, s slots) error {
 			return p.Client().Delete(ctx, &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: p.Claims()[s[0]]}})
 		}),
+		plain("await that Karpenter replaces <claim>", func(ctx context.Context, p *player, s slots) error { return p.replaced(ctx, s[0]) }),
+		plain("await that <claim> has drifted", func(ctx context.Context, p *player, s slots) error { return p.drifted(ctx, s[0]) }),
 		plain("await the end of claim <claim>", func(ctx context.Context, p *player, s slots) error { return p.gone(ctx, s[0]) }),
 		plain("apply policy <policy>", func(ctx context.Context, p *player, s slots) error { return p.apply(ctx, s[0]) }),
 		plain("delete policy <policy>", func(ctx context.Context, p *player, s slots) error {
@@ -146,6 +150,33 @@ func (p *player) gone(ctx context.Context, claim string) error {
 	return p.Await(ctx, "claim "+claim+" is gone", func() (bool, error) {
 		err := p.Client().Get(ctx, client.ObjectKey{Name: p.Claims()[claim]}, &karpenterv1.NodeClaim{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+}
+
+// replaced waits until Karpenter has taken a claim's Node out of use, and has not deleted the claim yet.
+func (p *player) replaced(ctx context.Context, name string) error {
+	return p.Await(ctx, "Karpenter replaces "+name, func() (bool, error) {
+		claim, node := &karpenterv1.NodeClaim{}, &corev1.Node{}
+		if err := p.Client().Get(ctx, client.ObjectKey{Name: p.Claims()[name]}, claim); err != nil {
+			return false, err
+		}
+		if err := p.Client().Get(ctx, client.ObjectKey{Name: claim.Status.NodeName}, node); err != nil {
+			return false, err
+		}
+		disrupted := karpenterv1.DisruptedNoScheduleTaint
+		return claim.DeletionTimestamp == nil &&
+			slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) }), nil
+	})
+}
+
+// drifted waits until Karpenter has found a claim out of date.
+func (p *player) drifted(ctx context.Context, name string) error {
+	return p.Await(ctx, name+" has drifted", func() (bool, error) {
+		claim := &karpenterv1.NodeClaim{}
+		err := p.Client().Get(ctx, client.ObjectKey{Name: p.Claims()[name]}, claim)
+		return slices.ContainsFunc(claim.Status.Conditions, func(c status.Condition) bool {
+			return c.Type == karpenterv1.ConditionTypeDrifted && c.Status == metav1.ConditionTrue
+		}), err
 	})
 }
 

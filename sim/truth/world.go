@@ -38,6 +38,8 @@ type World interface {
 	HoldUp(ctx context.Context, extra time.Duration) error
 	// RunOut takes the capacity out of a zone; an empty name gives every zone its capacity back.
 	RunOut(ctx context.Context, zone string) error
+	// Drift has Karpenter find the claim out of date.
+	Drift(ctx context.Context, claim string) error
 	// Vacate has the workload give up what runs on the claim's Node, and returns when it is empty.
 	Vacate(ctx context.Context, claim string) error
 }

@@ -20,6 +20,7 @@ import (
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim/scripts"
 	"noderotation.io/noderotation/sim/truth"
 	"noderotation.io/noderotation/test/e2e/process"
@@ -152,6 +153,17 @@ func (r *reality) RunOut(ctx context.Context, zone string) error {
 	}
 	runsOut(ctx, zone)
 	return nil
+}
+
+// Drift has the claim say that it was made of another NodePool's template.
+func (r *reality) Drift(ctx context.Context, claim string) error {
+	c := &karpenterv1.NodeClaim{}
+	if err := r.client.Get(ctx, client.ObjectKey{Name: r.claims[claim]}, c); err != nil {
+		return err
+	}
+	before := c.DeepCopy()
+	c.Annotations = rotation.Annotate(c.Annotations, map[string]string{karpenterv1.NodePoolHashAnnotationKey: "another"})
+	return r.client.Patch(ctx, c, client.MergeFrom(before))
 }
 
 // Vacate makes the Pods of the Node the cheapest to delete before it shrinks their Deployment.
