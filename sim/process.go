@@ -17,6 +17,7 @@ import (
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/controller"
+	"noderotation.io/noderotation/machine"
 	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim/cluster"
 )
@@ -283,6 +284,9 @@ func (p *process) sleeps(step time.Duration) time.Time {
 	until := now.Add((least.Sub(now) + step - 1) / step * step) //nolint:durationcheck // rounded up to whole steps
 	if lasts, known := p.last.Decision.Lasts(now); known && now.Add(lasts).Before(until) {
 		until = now.Add(lasts)
+		if past := lasts % step; past < lasts && past < machine.ShortestWake {
+			until = until.Add(-past) // the pass right before it would have been made, and wakes by the shortest time
+		}
 	}
 	return until
 }
