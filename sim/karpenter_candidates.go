@@ -132,37 +132,40 @@ type relocation struct {
 	early bool
 }
 
-// rehouse plans the Pods of a node onto the others, after those that need room already.
+// rehouse plans the Pods of a node onto the others, after those that need room already; onto those that have initialized
+// as far as they have room.
 func (w *World) rehouse(node *corev1.Node) relocation {
-	standing, coming := map[string][]*host{}, map[string][]*host{}
+	standing, starting := map[string][]*host{}, map[string][]*host{}
 	for _, pool := range w.NodePools() {
-		coming[pool.Name] = slices.DeleteFunc(w.hostsOf(pool.Name, map[string][]*host{}), func(h *host) bool { return h.node.Name == node.Name })
+		standing[pool.Name], starting[pool.Name] = nil, nil
+		for _, h := range w.hostsOf(pool.Name, map[string][]*host{}) {
+			switch there := w.Node(h.node.Name); {
+			case there == nil || hasTaint(there, taintNotReady):
+				starting[pool.Name] = append(starting[pool.Name], h)
+			case there.Name != node.Name:
+				standing[pool.Name] = append(standing[pool.Name], h)
+			}
+		}
 	}
 	first := w.homeless(nil)
 	for i := range first {
-		w.planned(&first[i], coming)
+		_ = w.planned(&first[i], standing) || w.planned(&first[i], starting)
 	}
-	for pool, hosts := range coming {
-		standing[pool] = slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool {
-			stands := w.Node(h.node.Name)
-			return stands == nil || hasTaint(stands, taintNotReady)
-		})
-	}
-	var m relocation
+	var r relocation
 	for _, pod := range w.PodsBy(byNode, node.Name) {
 		if !w.reschedulable(pod) {
 			continue
 		}
-		m.pods++
+		r.pods++
 		switch wish := w.wishOf(pod); {
 		case w.planned(&wish, standing):
-		case w.planned(&wish, coming):
-			m.early = true
+		case w.planned(&wish, starting):
+			r.early = true
 		default:
-			m.homeless = append(m.homeless, wish)
+			r.homeless = append(r.homeless, wish)
 		}
 	}
-	return m
+	return r
 }
 
 // draft is a claim that could be created, for a Pod that would have it.
