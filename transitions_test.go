@@ -28,7 +28,7 @@ func TestNoderotation(t *testing.T) {
 }
 
 // engine is the embedded table, under all its laws, with the product's guards and effects.
-func engine() (*machine.Machine[rotation.Snapshot, effects.Action], error) {
+func engine() (*machine.Machine[*rotation.Snapshot, effects.Action], error) {
 	table, err := machine.Parse(noderotation.TransitionsFile, noderotation.Transitions)
 	if err != nil {
 		return nil, err
@@ -47,20 +47,20 @@ type pass struct {
 	Left    rotation.Snapshot
 }
 
-func passOver(m *machine.Machine[rotation.Snapshot, effects.Action], s rotation.Snapshot) (pass, error) {
+func passOver(m *machine.Machine[*rotation.Snapshot, effects.Action], s rotation.Snapshot) (pass, error) {
 	state, err := rotation.State(s)
 	if err != nil {
 		return pass{}, err
 	}
-	decision, err := m.Decide(state, s)
+	decision, err := m.Decide(state, &s)
 	if err != nil {
 		return pass{}, err
 	}
-	plan, err := m.Plan(decision, s)
+	plan, err := m.Plan(decision, &s)
 	if err != nil {
 		return pass{}, err
 	}
-	left := plan.Snapshot
+	left := *plan.Snapshot
 	left.Cleared = nil // what the next pass reads has no memory
 	return pass{decision.Row.ID, effects.Merge(plan.Actions()), left.Observe()}, nil
 }
@@ -98,7 +98,7 @@ func (p pass) told() []string {
 
 // course follows one pool through its passes, while the scenario says what the cluster does in between.
 type course struct {
-	machine *machine.Machine[rotation.Snapshot, effects.Action]
+	machine *machine.Machine[*rotation.Snapshot, effects.Action]
 	s       rotation.Snapshot
 	writes  int
 }
@@ -136,7 +136,7 @@ func placeholderIs(on string, phase corev1.PodPhase) Fact {
 // oldIsGone is the end of the drain: Karpenter has removed Node and claim.
 func oldIsGone(s *rotation.Snapshot) {
 	WithoutNode("old-node")(s)
-	s.Claims = slices.DeleteFunc(s.Claims, func(c rotation.Claim) bool { return c.Name == "old" })
+	s.Claims = slices.DeleteFunc(s.Claims, func(c *rotation.Claim) bool { return c.Name == "old" })
 }
 
 var _ = Describe("An undisturbed rotation (architecture, The writes of one undisturbed rotation)", func() {

@@ -79,7 +79,7 @@ func (a *Announcer) isNews(told effects.Announce) bool {
 // Observation is a completed pass, as far as it is shown.
 type Observation struct {
 	// Snapshot that the pass began with, its feasibility and selection concluded.
-	Snapshot rotation.Snapshot
+	Snapshot *rotation.Snapshot
 	// Decision that was carried out.
 	Decision machine.Decision
 	// Writes is the number of requests that changed something.
@@ -128,12 +128,12 @@ func (a *Announcer) Observe(ctx context.Context, pass Observation) {
 func (a *Announcer) observe(pass *Observation) (begun []condition, ended []conditionKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := &pass.Snapshot
+	s := pass.Snapshot
 	pool := s.Pool.Name
 	memory := a.remember(pool)
 
 	var now tally
-	for c := range conditions(s) {
+	for _, c := range conditions(s) {
 		now.count(c.reason)
 		if len(begun) == mostBegunAtOnce && !memory.stands(c.conditionKey) {
 			continue
@@ -151,7 +151,7 @@ func (a *Announcer) observe(pass *Observation) (begun []condition, ended []condi
 
 // show brings the series of the pool to what the pass saw, and forgets a pool that is nobody's business any more.
 func (a *Announcer) show(memory *poolMemory, pass *Observation, now tally) {
-	s, state := &pass.Snapshot, pass.Decision.State
+	s, state := pass.Snapshot, pass.Decision.State
 	pool := s.Pool.Name
 	governed := s.Governance.Policy != nil
 	switch {

@@ -109,11 +109,11 @@ func aPassOver(s rotation.Snapshot, writes ...int) controller.Observation {
 	if err != nil {
 		panic(err)
 	}
-	decision, err := theTable.Decide(state, s)
+	decision, err := theTable.Decide(state, &s)
 	if err != nil {
 		panic(err)
 	}
-	pass := controller.Observation{Snapshot: s, Decision: decision}
+	pass := controller.Observation{Snapshot: &s, Decision: decision}
 	for _, n := range writes {
 		pass.Writes += n
 	}
@@ -146,7 +146,7 @@ func theFleet(edits ...func(*rotation.Snapshot)) rotation.Snapshot {
 		Nodes: map[string]*corev1.Node{},
 	}
 	for i := range 3 {
-		s.Claims = append(s.Claims, rotation.Claim{
+		s.Claims = append(s.Claims, &rotation.Claim{
 			Object:  rotation.Object{Name: fmt.Sprintf("api-%d", i), UID: "uid"},
 			Created: theDay.Add(-24 * time.Hour), Ready: true, NodeName: fmt.Sprintf("node-%d", i),
 			ExpireAfter: ptr.To(14 * 24 * time.Hour), TerminationGracePeriod: ptr.To(time.Hour),
@@ -393,11 +393,11 @@ var _ = Describe("Telling what lasts (§4.2: on the change into the condition, n
 
 	It("spreads hundreds of claims with a short lead over several passes, and tells each once", func() {
 		s := theFleet()
-		one := s.Claims[0]
+		one := *s.Claims[0]
 		s.Claims = nil
 		for i := range 120 {
 			one.Name = fmt.Sprintf("api-%03d", i)
-			s.Claims = append(s.Claims, one)
+			s.Claims = append(s.Claims, new(one))
 		}
 		claimsExpiringAfter(8 * 24 * time.Hour)(&s)
 		var heard []int
@@ -446,12 +446,12 @@ func BenchmarkObserve(b *testing.B) {
 		"short-lead": {claimsExpiringAfter(8 * 24 * time.Hour)},
 	} {
 		s := theFleet()
-		one := s.Claims[0]
+		one := *s.Claims[0]
 		s.Claims = nil
 		for i := range 500 {
 			one.Name = fmt.Sprintf("api-%03d", i)
 			one.Annotations = map[string]string{"karpenter.sh/nodepool-hash": "1", "karpenter.sh/nodepool-hash-version": "v3"}
-			s.Claims = append(s.Claims, one)
+			s.Claims = append(s.Claims, new(one))
 		}
 		for _, edit := range edits {
 			edit(&s)

@@ -4,7 +4,6 @@ package controller
 
 import (
 	"fmt"
-	"iter"
 
 	"noderotation.io/noderotation/effects"
 	"noderotation.io/noderotation/rotation"
@@ -47,77 +46,59 @@ const (
 // Announce.Condition set lasts too, and is not among them. The order is stable.
 func Conditions(s rotation.Snapshot) []effects.Announce {
 	var told []effects.Announce
-	for c := range conditions(&s) {
+	for _, c := range conditions(&s) {
 		told = append(told, c.announce(s.Pool.Name))
 	}
 	return told
 }
 
-// conditions yields what lasts, without writing a message. Of a pool that no policy governs only a tie is told:
-// nothing reads its annotations.
-func conditions(s *rotation.Snapshot) iter.Seq[condition] {
-	return func(yield func(condition) bool) {
-		if s.Governance.Policy == nil {
-			if s.Governance.Conflict {
-				yield(ofPool(s, effects.ReasonPolicyConflict, func() string {
-					return fmt.Sprintf("NodePool %s is not rotated: %s", s.Pool.Name, s.Governance.Reason)
-				}))
-			}
-			return
-		}
-		for _, each := range []iter.Seq[condition]{unreadable(s), found(s), shortLeads(s)} {
-			for c := range each {
-				if !yield(c) {
-					return
-				}
-			}
-		}
+// conditions are what lasts, without a message written. Of a pool that no policy governs only a tie is told: nothing
+// reads its annotations.
+func conditions(s *rotation.Snapshot) []condition {
+	switch {
+	case s.Governance.Policy != nil:
+		return shortLeads(s, found(s, unreadable(s, nil)))
+	case s.Governance.Conflict:
+		return []condition{ofPool(s, effects.ReasonPolicyConflict, func() string {
+			return fmt.Sprintf("NodePool %s is not rotated: %s", s.Pool.Name, s.Governance.Reason)
+		})}
+	default:
+		return nil
 	}
 }
 
-func unreadable(s *rotation.Snapshot) iter.Seq[condition] {
-	return func(yield func(condition) bool) {
-		for _, u := range rotation.Unreadables(*s) {
-			reason, object := effects.ReasonAnnotationUnreadable, s.Pool.Object
-			switch {
-			case u.Kind == kindOfClaim:
-				claim, _ := s.Claim(u.Name)
-				object = claim.Object
-			case u.Key == rotation.KeyFreeze:
-				reason = effects.ReasonFreezeUnreadable
-			}
-			if !yield(condition{conditionKey{reason, u.Kind, u.Name, u.Key}, object, u.Message}) {
-				return
-			}
+func unreadable(s *rotation.Snapshot, all []condition) []condition {
+	for _, u := range rotation.Unreadables(*s) {
+		reason, object := effects.ReasonAnnotationUnreadable, s.Pool.Object
+		switch {
+		case u.Kind == kindOfClaim:
+			claim, _ := s.Claim(u.Name)
+			object = claim.Object
+		case u.Key == rotation.KeyFreeze:
+			reason = effects.ReasonFreezeUnreadable
 		}
+		all = append(all, condition{conditionKey{reason, u.Kind, u.Name, u.Key}, object, u.Message})
 	}
+	return all
 }
 
-func found(s *rotation.Snapshot) iter.Seq[condition] {
-	return func(yield func(condition) bool) {
-		for i := range s.Feasibility.Findings {
-			f := &s.Feasibility.Findings[i]
-			if !yield(ofPool(s, f.Code, func() string { return f.Message })) {
-				return
-			}
-		}
+func found(s *rotation.Snapshot, all []condition) []condition {
+	for i := range s.Feasibility.Findings {
+		f := &s.Feasibility.Findings[i]
+		all = append(all, ofPool(s, f.Code, func() string { return f.Message }))
 	}
+	return all
 }
 
 // shortLeads leaves out claims that are on their way out: nothing can be done for them any more.
-func shortLeads(s *rotation.Snapshot) iter.Seq[condition] {
-	return func(yield func(condition) bool) {
-		for i := range s.Claims {
-			claim := &s.Claims[i]
-			if claim.Deleting() || !s.Feasibility.ShortLead(*claim) {
-				continue
-			}
+func shortLeads(s *rotation.Snapshot, all []condition) []condition {
+	for _, claim := range s.Claims {
+		if !claim.Deleting() && s.Feasibility.ShortLead(claim) {
 			key := conditionKey{reason: effects.ReasonShortLead, kind: kindOfClaim, name: claim.Name}
-			if !yield(condition{key, claim.Object, func() string { return shortLead(s, claim) }}) {
-				return
-			}
+			all = append(all, condition{key, claim.Object, func() string { return shortLead(s, claim) }})
 		}
 	}
+	return all
 }
 
 func shortLead(s *rotation.Snapshot, claim *rotation.Claim) string {
@@ -127,7 +108,7 @@ func shortLead(s *rotation.Snapshot, claim *rotation.Claim) string {
 	}
 	return fmt.Sprintf("NodeClaim %s lives for %s, but would have to be selected %s before its end to get its %d chances; %s. "+
 		"Lengthen the NodePool's expireAfter, or open windows closer together.",
-		claim.Name, rotation.Spell(*claim.ExpireAfter), rotation.Spell(s.LeadTime(*claim)), s.Feasibility.K, outlook)
+		claim.Name, rotation.Spell(*claim.ExpireAfter), rotation.Spell(s.LeadTime(claim)), s.Feasibility.K, outlook)
 }
 
 func ofPool(s *rotation.Snapshot, reason string, message func() string) condition {

@@ -104,13 +104,13 @@ func freezeUntil(s *rotation.Snapshot) float64 {
 }
 
 // mostRetries is the highest retry-count of a claim that is not on its way out.
-func mostRetries(claims []rotation.Claim) int {
+func mostRetries(claims []*rotation.Claim) int {
 	most := 0
-	for i := range claims {
-		if len(claims[i].Annotations) == 0 || claims[i].Deleting() {
+	for _, c := range claims {
+		if len(c.Annotations) == 0 || c.Deleting() {
 			continue
 		}
-		if count, readable := claims[i].RetryCount(); readable {
+		if count, readable := c.RetryCount(); readable {
 			most = max(most, count)
 		}
 	}

@@ -34,6 +34,20 @@ func (k kind) new() client.Object {
 	}
 }
 
+// none is a nil object of the kind.
+func (k kind) none() client.Object {
+	switch k {
+	case kindNodePool:
+		return (*karpenterv1.NodePool)(nil)
+	case kindNodeClaim:
+		return (*karpenterv1.NodeClaim)(nil)
+	case kindNode:
+		return (*corev1.Node)(nil)
+	default:
+		return (*corev1.Pod)(nil)
+	}
+}
+
 func kindOf(object client.Object) kind {
 	switch object.(type) {
 	case *karpenterv1.NodePool:

@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,12 +45,12 @@ func (r *Reader) leftover(ctx context.Context, s *rotation.Snapshot) (string, er
 	if stray := s.Stray(); stray != "" {
 		return "NodeClaim " + stray, nil
 	}
-	nodes, err := r.nodesBy(ctx, indexMarked, s.Pool.Name)
-	if err != nil {
-		return "", fmt.Errorf("the Nodes of NodePool %s cannot be listed: %w", s.Pool.Name, err)
-	}
-	if len(nodes) > 0 {
-		return "Node " + nodes[0].Name, nil
+	nodes := r.nodesOf(ctx, s)
+	switch marked := nodes.by(indexMarked, s.Pool.Name); {
+	case nodes.err != nil:
+		return "", nodes.err
+	case len(marked) > 0:
+		return "Node " + marked[0].Name, nil
 	}
 	pods, err := r.pods(ctx, indexMarked, s.Pool.Name, client.InNamespace(r.Settings.Namespace))
 	if err != nil || len(pods) == 0 {

@@ -95,8 +95,7 @@ func (w *OwnWrites) Pending(ctx context.Context, reader client.Reader, pool stri
 
 // shown tells whether the cache is at least as new as the write.
 func (w ownWrite) shown(ctx context.Context, reader client.Reader, key writeKey, now time.Time) (bool, error) {
-	cached := key.kind.new()
-	err := reader.Get(ctx, client.ObjectKey{Namespace: key.namespace, Name: key.name}, cached)
+	cached, err := look(ctx, reader, key.kind, client.ObjectKey{Namespace: key.namespace, Name: key.name})
 	switch {
 	case apierrors.IsNotFound(err):
 		// An object that was patched or deleted was in the cache before: its absence is news, and later than the write.

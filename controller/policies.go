@@ -50,10 +50,7 @@ func (p *Policies) Assess(ctx context.Context, now time.Time) ([]rotation.Assess
 	if day := now.UTC().Truncate(24 * time.Hour); !day.Equal(p.day) {
 		p.day, p.judged, p.assessments = day, nil, nil
 	}
-	same := func(known judged, policy v1alpha1.RotationPolicy) bool {
-		return known.uid == policy.UID && known.generation == policy.Generation
-	}
-	if len(p.judged) > 0 && slices.EqualFunc(p.judged, list.Items, same) {
+	if p.judges(list.Items) {
 		return p.assessments, nil
 	}
 	current := make([]judged, len(list.Items))
@@ -69,4 +66,17 @@ func (p *Policies) Assess(ctx context.Context, now time.Time) ([]rotation.Assess
 	}
 	p.judged, p.assessments = current, assessments
 	return assessments, nil
+}
+
+// judges tells whether the last answer is about these policies, as they are now.
+func (p *Policies) judges(policies []v1alpha1.RotationPolicy) bool {
+	if len(p.judged) == 0 || len(p.judged) != len(policies) {
+		return false
+	}
+	for i, known := range p.judged {
+		if known != (judged{policies[i].UID, policies[i].Generation}) {
+			return false
+		}
+	}
+	return true
 }

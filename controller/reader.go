@@ -40,24 +40,22 @@ func (r *Reader) Snapshot(ctx context.Context, np *karpenterv1.NodePool, now tim
 		return s, err
 	}
 	s.Feasibility = r.translations.judge(&s)
-	if s.Anchor() == "" {
-		s.Selection = rotation.Select(s)
-		if len(s.Selection.Due) == 0 {
-			// A claim that is not of age is judged without its Node. This is nearly every pass of nearly every pool.
-			return s, nil
-		}
-	}
-	if s.Nodes, err = r.nodes(ctx, s); err != nil {
-		return s, err
-	}
-	s.Selection = rotation.Select(s)
-	if s.SubjectName() == "" {
+	nodes := r.nodesOf(ctx, &s)
+	// A claim that is not of age is judged without its Node. That is nearly every pass of nearly every pool.
+	s.Selection = rotation.Select(&s, nodes.node)
+	if s.Anchor() == "" && len(s.Selection.Due) == 0 {
 		return s, nil
 	}
-	return r.around(ctx, s)
+	if s.SubjectName() != "" {
+		if s, err = r.around(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	s.Nodes, err = nodes.touched(&s)
+	return s, err
 }
 
-func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, error) {
+func (r *Reader) claims(ctx context.Context, pool string) ([]*rotation.Claim, error) {
 	if shelves, ok := r.Cache.(Shelves); ok {
 		return r.translations.of(pool, shelves.NodeClaimsBy(indexPool, pool)), nil
 	}
@@ -71,39 +69,6 @@ func (r *Reader) claims(ctx context.Context, pool string) ([]rotation.Claim, err
 	}
 	slices.SortFunc(byName, func(a, b *karpenterv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
 	return r.translations.of(pool, byName), nil
-}
-
-// nodes lists the pool's Nodes and any other that the anchored rotation has marked.
-func (r *Reader) nodes(ctx context.Context, s rotation.Snapshot) (map[string]*corev1.Node, error) {
-	type lookup struct{ index, value string }
-	lookups := []lookup{{indexPool, s.Pool.Name}}
-	if anchor := s.Anchor(); anchor != "" {
-		lookups = append(lookups, lookup{indexSurgeFor, anchor})
-	}
-	nodes := make(map[string]*corev1.Node, len(s.Claims))
-	for _, l := range lookups {
-		found, err := r.nodesBy(ctx, l.index, l.value)
-		if err != nil {
-			return nil, fmt.Errorf("the Nodes of NodePool %s cannot be listed: %w", s.Pool.Name, err)
-		}
-		for _, node := range found {
-			nodes[node.Name] = node
-		}
-	}
-	return nodes, nil
-}
-
-func (r *Reader) nodesBy(ctx context.Context, index, value string) ([]*corev1.Node, error) {
-	if shelves, ok := r.Cache.(Shelves); ok {
-		return shelves.NodesBy(index, value), nil
-	}
-	var list corev1.NodeList
-	err := r.Cache.List(ctx, &list, client.MatchingFields{index: value})
-	nodes := make([]*corev1.Node, len(list.Items))
-	for i := range list.Items {
-		nodes[i] = &list.Items[i]
-	}
-	return nodes, err
 }
 
 // around adds the Pods and budgets that the subject's rotation depends on.
@@ -120,7 +85,7 @@ func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snap
 		}
 	}
 	s.PodsByNode = map[string][]*corev1.Pod{}
-	for _, node := range touched(s) {
+	for _, node := range emptied(&s) {
 		if s.PodsByNode[node], err = r.pods(ctx, indexNode, node); err != nil {
 			return s, err
 		}
@@ -137,9 +102,9 @@ func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snap
 	return s, err
 }
 
-// touched names the nodes whose Pods the rotation asks about: the old one, the placeholder's, and those of the claims
+// emptied names the nodes whose Pods the rotation asks about: the old one, the placeholder's, and those of the claims
 // that the attempt may have induced.
-func touched(s rotation.Snapshot) []string {
+func emptied(s *rotation.Snapshot) []string {
 	var nodes []string
 	add := func(node string) {
 		if node != "" && !slices.Contains(nodes, node) {
@@ -179,6 +144,9 @@ func (r *Reader) pods(ctx context.Context, index, value string, within ...client
 }
 
 func (r *Reader) budgets(ctx context.Context) ([]*policyv1.PodDisruptionBudget, error) {
+	if shelves, ok := r.Cache.(Shelves); ok {
+		return shelves.Budgets(), nil
+	}
 	var list policyv1.PodDisruptionBudgetList
 	if err := r.Cache.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("PodDisruptionBudgets cannot be listed: %w", err)

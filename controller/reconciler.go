@@ -71,7 +71,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // Pass is what one pass came to.
 type Pass struct {
-	Snapshot rotation.Snapshot
+	// Snapshot that was decided on; nil where nothing was.
+	Snapshot *rotation.Snapshot
 	Decision machine.Decision
 	// Writes is the number of requests that changed something.
 	Writes int
@@ -89,8 +90,9 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 		log.FromContext(ctx).V(1).Info("the cache does not show our own last write yet", "object", behind)
 		return Pass{Wake: catchUp}, nil
 	}
-	np := &karpenterv1.NodePool{}
-	switch err := r.Reader.Cache.Get(ctx, client.ObjectKey{Name: name}, np); {
+	found, err := look(ctx, r.Reader.Cache, kindNodePool, client.ObjectKey{Name: name})
+	np, _ := found.(*karpenterv1.NodePool)
+	switch {
 	case apierrors.IsNotFound(err):
 		return Pass{}, r.gone(ctx, name)
 	case err != nil:
@@ -101,9 +103,9 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 		return Pass{}, err
 	}
 	if writes, err := r.swept(ctx, &s); writes > 0 || err != nil {
-		return Pass{Snapshot: s, Writes: writes, Wake: catchUp}, err
+		return Pass{Snapshot: &s, Writes: writes, Wake: catchUp}, err
 	}
-	return r.decide(ctx, s)
+	return r.decide(ctx, &s)
 }
 
 // swept removes what a rotation has left that is not anchored any more, and counts the writes. The next pass decides.
@@ -134,11 +136,11 @@ func (r *Reconciler) gone(ctx context.Context, pool string) error {
 }
 
 // decide has the table decide on the snapshot and carries the fired row's actions out.
-func (r *Reconciler) decide(ctx context.Context, s rotation.Snapshot) (Pass, error) {
-	state, err := rotation.State(s)
+func (r *Reconciler) decide(ctx context.Context, s *rotation.Snapshot) (Pass, error) {
+	state, err := rotation.State(*s)
 	var unknown *rotation.UnknownValueError
 	if errors.As(err, &unknown) {
-		r.trouble(ctx, &s, "", effects.ReasonAnnotationUnreadable, unknown)
+		r.trouble(ctx, s, "", effects.ReasonAnnotationUnreadable, unknown)
 		return Pass{Snapshot: s, Wake: holdStill}, nil
 	}
 	if err != nil {
@@ -151,19 +153,22 @@ func (r *Reconciler) decide(ctx context.Context, s rotation.Snapshot) (Pass, err
 	pass := Pass{Snapshot: s, Decision: decision, Wake: decision.Wake(s.Now)}
 	plan, err := r.Machine.Plan(decision, s)
 	if err != nil {
-		r.trouble(ctx, &s, state, effects.ReasonPlaceholderInvalid, err)
+		r.trouble(ctx, s, state, effects.ReasonPlaceholderInvalid, err)
 		return pass, nil //nolint:nilerr // a person is told; readyTimeout and every other row go on
 	}
+	actions := plan.Actions()
 	if r.Rehearsal != nil {
-		r.Rehearsal.show(ctx, &s, decision, plan.Actions())
+		r.Rehearsal.show(ctx, s, decision, actions)
 		return pass, nil
 	}
-	err = r.Machine.Fire(ctx, decision, func(ctx context.Context) error {
-		pass.Writes, err = r.Applier.Apply(ctx, s.Pool.Name, plan.Actions())
+	writes := 0
+	err = r.Machine.Fire(ctx, decision, func(ctx context.Context) (err error) {
+		writes, err = r.Applier.Apply(ctx, s.Pool.Name, actions)
 		return err
 	})
+	pass.Writes = writes
 	if err != nil {
-		return pass, r.refused(ctx, &s, state, err)
+		return pass, r.refused(ctx, s, state, err)
 	}
 	r.shown(ctx, Observation{Snapshot: s, Decision: decision, Writes: pass.Writes})
 	return pass, nil
@@ -175,7 +180,7 @@ func (r *Reconciler) shown(ctx context.Context, pass Observation) {
 	if pass.changed() {
 		logFired(ctx, &pass)
 	} else if r.Board != nil {
-		found := noticeOf(&pass.Snapshot, pass.Decision)
+		found := noticeOf(pass.Snapshot, pass.Decision)
 		r.Board.Post(found.policy, found.entry)
 	}
 	r.Announcer.Observe(ctx, pass)
@@ -199,19 +204,23 @@ func (r *Reconciler) trouble(ctx context.Context, s *rotation.Snapshot, state, r
 // logFired writes one line for a transition that changed something: the row, its subject, and the facts that decided it.
 // A row without conditions fires because of what keeps the others from firing.
 func logFired(ctx context.Context, pass *Observation) {
-	s, d := &pass.Snapshot, pass.Decision
+	logger := log.FromContext(ctx)
+	if !logger.Enabled() {
+		return
+	}
+	s, d := pass.Snapshot, pass.Decision
 	facts := []string{}
 	for _, row := range d.Rows {
 		if row.Row != d.Row {
 			continue
 		}
 		for _, c := range row.Conditions {
-			facts = append(facts, c.Verdict.Reason)
+			facts = append(facts, c.Verdict.Reason())
 		}
 	}
 	if _, c, kept := d.Obstacle(); kept && len(facts) == 0 {
-		facts = append(facts, c.Verdict.Reason)
+		facts = append(facts, c.Verdict.Reason())
 	}
-	log.FromContext(ctx).Info("transition", "row", d.Row.ID, "from", d.State, "to", d.Row.To, "event", d.Row.Event,
+	logger.Info("transition", "row", d.Row.ID, "from", d.State, "to", d.Row.To, "event", d.Row.Event,
 		"pool", s.Pool.Name, "claim", s.SubjectName(), "writes", pass.Writes, "because", facts)
 }

@@ -21,10 +21,24 @@ import (
 
 // operation is one step of a JSON patch. A nil Value is JSON's null: in a test it asks for absence.
 type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Op    string  `json:"op"`
+	Path  pointer `json:"path"`
+	Value any     `json:"value"`
 }
+
+// pointer is a JSON pointer: a path, or an annotation's key.
+type pointer struct{ path, annotation string }
+
+// MarshalText writes the pointer, its parts escaped.
+func (p pointer) MarshalText() ([]byte, error) {
+	if p.annotation != "" {
+		return []byte(annotationsPath + "/" + pointerEscapes.Replace(p.annotation)), nil
+	}
+	return []byte(p.path), nil
+}
+
+func path(of string) pointer        { return pointer{path: of} }
+func annotation(key string) pointer { return pointer{annotation: key} }
 
 // operations are a JSON patch. Its document is written when it is sent; an API server in memory reads the operations.
 type operations []operation
@@ -35,10 +49,11 @@ func (operations) Type() types.PatchType { return types.JSONPatchType }
 // Data writes the document.
 func (o operations) Data(client.Object) ([]byte, error) { return written([]operation(o)) }
 
-// Operations visits the operations in order. A value is nil, a string, a bool or an empty struct.
-func (o operations) Operations(visit func(op, path string, value any)) {
-	for _, each := range o {
-		visit(each.Op, each.Path, each.Value)
+// Operations visits the operations in order: each has a path, or else the key of an annotation. A value is nil, a string, a
+// bool or an empty struct.
+func (o operations) Operations(visit func(op, path, annotation string, value any)) {
+	for i := range o {
+		visit(o[i].Op, o[i].Path.path, o[i].Path.annotation, o[i].Value)
 	}
 }
 
@@ -92,9 +107,9 @@ func versionedPatch(uid types.UID, version string, change effects.Change) client
 // Karpenter's own updates of the NodePool do not disturb it.
 func anchoredPatch(a effects.PatchPool) client.Patch {
 	ops := operations{
-		{"test", "/metadata/uid", string(a.Pool.UID)},
-		{"test", annotationPath(rotation.KeyActiveRotation), a.Anchored},
-		{"test", annotationPath(rotation.KeyAnchoredOn), nilIfEmpty(a.AnchoredOn)},
+		{"test", path("/metadata/uid"), string(a.Pool.UID)},
+		{"test", annotation(rotation.KeyActiveRotation), a.Anchored},
+		{"test", annotation(rotation.KeyAnchoredOn), nilIfEmpty(a.AnchoredOn)},
 	}
 	return append(ops, changeOps(a.Change)...)
 }
@@ -103,12 +118,12 @@ func anchoredPatch(a effects.PatchPool) client.Patch {
 // they were when it was decided: an operator's hand in between wins.
 func nodePatch(a effects.PatchNode) client.Patch {
 	node := a.Node
-	ops := operations{{"test", "/metadata/uid", string(node.UID)}}
+	ops := operations{{"test", path("/metadata/uid"), string(node.UID)}}
 	if node.Annotations == nil {
-		ops = append(ops, operation{"test", annotationsPath, nil}, operation{"add", annotationsPath, struct{}{}})
+		ops = append(ops, operation{"test", path(annotationsPath), nil}, operation{"add", path(annotationsPath), struct{}{}})
 	} else {
 		for _, key := range append(rotation.NodeMarkers(), rotation.KeyDoNotDisrupt) {
-			ops = append(ops, operation{"test", annotationPath(key), valueOrNil(node.Annotations, key)})
+			ops = append(ops, operation{"test", annotation(key), valueOrNil(node.Annotations, key)})
 		}
 	}
 	if a.Unschedulable != nil {
@@ -116,7 +131,7 @@ func nodePatch(a effects.PatchNode) client.Patch {
 		if node.Spec.Unschedulable {
 			was = true
 		}
-		ops = append(ops, operation{"test", "/spec/unschedulable", was}, operation{"add", "/spec/unschedulable", *a.Unschedulable})
+		ops = append(ops, operation{"test", path("/spec/unschedulable"), was}, operation{"add", path("/spec/unschedulable"), *a.Unschedulable})
 	}
 	return append(ops, changeOps(a.Change)...)
 }
@@ -124,19 +139,16 @@ func nodePatch(a effects.PatchNode) client.Patch {
 func changeOps(change effects.Change) []operation {
 	var ops []operation
 	for _, key := range slices.Sorted(maps.Keys(change.Set)) {
-		ops = append(ops, operation{"add", annotationPath(key), change.Set[key]})
+		ops = append(ops, operation{"add", annotation(key), change.Set[key]})
 	}
 	for _, key := range change.Remove {
-		ops = append(ops, operation{Op: "remove", Path: annotationPath(key)})
+		ops = append(ops, operation{Op: "remove", Path: annotation(key)})
 	}
 	return ops
 }
 
 // pointerEscapes are those of a JSON pointer's parts (RFC 6901).
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// annotationPath is the JSON pointer of an annotation.
-func annotationPath(key string) string { return annotationsPath + "/" + pointerEscapes.Replace(key) }
 
 func valueOrNil(annotations map[string]string, key string) any {
 	if value, present := annotations[key]; present {

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +26,10 @@ type Shelves interface {
 	NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim
 	NodesBy(index, value string) []*corev1.Node
 	PodsBy(index, value string) []*corev1.Pod
+	// Kept finds an object of the kind of the one that is handed in, which may be nil; nil when there is none.
+	Kept(of client.Object, key client.ObjectKey) client.Object
+	// Budgets are every PodDisruptionBudget, in any order.
+	Budgets() []*policyv1.PodDisruptionBudget
 }
 
 // shelvedCache is the manager's cache with the stores of its informers: what it shows under an index and what it shows by
@@ -36,20 +43,47 @@ type shelvedCache struct {
 func shelve(ctx context.Context, c cache.Cache) (*shelvedCache, error) {
 	shelved := &shelvedCache{Reader: c, stores: map[reflect.Type]toolscache.Indexer{}}
 	for _, index := range Indexes() {
-		found, err := c.GetInformer(ctx, index.Object)
+		informer, err := shelved.informer(ctx, c, index.Object)
 		if err != nil {
-			return nil, fmt.Errorf("%T cannot be watched: %w", index.Object, err)
-		}
-		informer, ok := found.(toolscache.SharedIndexInformer)
-		if !ok {
-			return nil, fmt.Errorf("the cache keeps %T in a %T, which has no indexes to read", index.Object, found)
+			return nil, err
 		}
 		if err := informer.AddIndexers(toolscache.Indexers{index.Field: underIndex(index)}); err != nil {
 			return nil, fmt.Errorf("the cache's index %s cannot be set up: %w", index.Field, err)
 		}
-		shelved.stores[reflect.TypeOf(index.Object)] = informer.GetIndexer()
+	}
+	for _, object := range []client.Object{&karpenterv1.NodePool{}, &policyv1.PodDisruptionBudget{}} {
+		if _, err := shelved.informer(ctx, c, object); err != nil {
+			return nil, err
+		}
 	}
 	return shelved, nil
+}
+
+// look finds an object in a cache, in place where the cache has shelves, else a copy. The error is the cache's: NotFound
+// where there is none.
+func look(ctx context.Context, cache client.Reader, k kind, key client.ObjectKey) (client.Object, error) {
+	if shelves, ok := cache.(Shelves); ok {
+		if kept := shelves.Kept(k.none(), key); kept != nil {
+			return kept, nil
+		}
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: string(k)}, key.Name)
+	}
+	found := k.new()
+	return found, cache.Get(ctx, key, found)
+}
+
+// informer is the cache's for the kind of the object, whose store is read from then on.
+func (s *shelvedCache) informer(ctx context.Context, c cache.Cache, object client.Object) (toolscache.SharedIndexInformer, error) {
+	found, err := c.GetInformer(ctx, object)
+	if err != nil {
+		return nil, fmt.Errorf("%T cannot be watched: %w", object, err)
+	}
+	informer, ok := found.(toolscache.SharedIndexInformer)
+	if !ok {
+		return nil, fmt.Errorf("the cache keeps %T in a %T, which has no indexes to read", object, found)
+	}
+	s.stores[reflect.TypeOf(object)] = informer.GetIndexer()
+	return informer, nil
 }
 
 func underIndex(index Index) toolscache.IndexFunc {
@@ -93,4 +127,30 @@ func shelf[O client.Object](s *shelvedCache, index, value string) []O {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
 	return objects
+}
+
+// Kept finds an object.
+func (s *shelvedCache) Kept(of client.Object, key client.ObjectKey) client.Object {
+	name := key.Name
+	if key.Namespace != "" {
+		name = key.Namespace + "/" + name
+	}
+	kept, exists, err := s.stores[reflect.TypeOf(of)].GetByKey(name)
+	if err != nil || !exists {
+		return nil
+	}
+	object, _ := kept.(client.Object)
+	return object
+}
+
+// Budgets lists PodDisruptionBudgets.
+func (s *shelvedCache) Budgets() []*policyv1.PodDisruptionBudget {
+	kept := s.stores[reflect.TypeFor[*policyv1.PodDisruptionBudget]()].List()
+	budgets := make([]*policyv1.PodDisruptionBudget, 0, len(kept))
+	for _, each := range kept {
+		if budget, ok := each.(*policyv1.PodDisruptionBudget); ok {
+			budgets = append(budgets, budget)
+		}
+	}
+	return budgets
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Machine runs a rotation table.
-type Machine = machine.Machine[rotation.Snapshot, effects.Action]
+type Machine = machine.Machine[*rotation.Snapshot, effects.Action]
 
 // RequeueBound is the longest that any row may let a pass sleep (law requeue).
 const RequeueBound = time.Minute

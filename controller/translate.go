@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -41,8 +42,8 @@ func poolOf(np *karpenterv1.NodePool) rotation.Pool {
 }
 
 // claimOf translates Karpenter's NodeClaim. Maps and slices are shared with nc, which is the cache's: they are read only.
-func claimOf(nc *karpenterv1.NodeClaim) rotation.Claim {
-	claim := rotation.Claim{
+func claimOf(nc *karpenterv1.NodeClaim) *rotation.Claim {
+	claim := &rotation.Claim{
 		Object:                 objectOf(nc),
 		Labels:                 nc.Labels,
 		Annotations:            nc.Annotations,
@@ -69,46 +70,47 @@ func claimOf(nc *karpenterv1.NodeClaim) rotation.Claim {
 // concurrent use.
 type translations struct {
 	mu     sync.Mutex
-	pools  map[string][]rotation.Claim
+	pools  map[string]translated
 	judged map[string]*rotation.Judged
 }
 
+// translated are the claims of a pool, sorted by name, and what each was translated to.
+type translated struct {
+	from []*karpenterv1.NodeClaim
+	to   []*rotation.Claim
+}
+
 // of translates the claims of the pool, which are sorted by name: those that have changed.
-func (t *translations) of(pool string, claims []*karpenterv1.NodeClaim) []rotation.Claim {
+func (t *translations) of(pool string, claims []*karpenterv1.NodeClaim) []*rotation.Claim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.pools[pool]
-	if unchanged(claims, known) {
-		return known
+	if slices.EqualFunc(claims, known.from, sameClaim) {
+		return known.to
 	}
-	out := make([]rotation.Claim, len(claims))
+	now := translated{slices.Clone(claims), make([]*rotation.Claim, len(claims))}
+	at := 0
 	for i, nc := range claims {
-		for len(known) > 0 && known[0].Name < nc.Name {
-			known = known[1:]
+		for at < len(known.from) && known.from[at].Name < nc.Name {
+			at++
 		}
-		if len(known) > 0 && translated(nc, &known[0]) {
-			out[i] = known[0]
+		if at < len(known.from) && sameClaim(nc, known.from[at]) {
+			now.to[i] = known.to[at]
 		} else {
-			out[i] = claimOf(nc)
+			now.to[i] = claimOf(nc)
 		}
 	}
 	if t.pools == nil {
-		t.pools = map[string][]rotation.Claim{}
+		t.pools = map[string]translated{}
 	}
-	t.pools[pool] = out
-	return out
+	t.pools[pool] = now
+	return now.to
 }
 
-func unchanged(claims []*karpenterv1.NodeClaim, known []rotation.Claim) bool {
-	if len(claims) != len(known) {
-		return false
-	}
-	for i, nc := range claims {
-		if !translated(nc, &known[i]) {
-			return false
-		}
-	}
-	return true
+// sameClaim tells whether both are one claim at one version. A cache keeps an object where it is for as long as it is the
+// same, and most are told by that.
+func sameClaim(a, b *karpenterv1.NodeClaim) bool {
+	return a == b || (a.UID == b.UID && a.ResourceVersion == b.ResourceVersion)
 }
 
 // forget drops what is remembered of a pool that is gone.
@@ -132,11 +134,6 @@ func (t *translations) judge(s *rotation.Snapshot) rotation.Feasibility {
 		t.judged[s.Pool.Name] = known
 	}
 	return known.Judge(s)
-}
-
-// translated tells whether claim is what nc is now.
-func translated(nc *karpenterv1.NodeClaim, claim *rotation.Claim) bool {
-	return nc.UID == claim.UID && nc.ResourceVersion == claim.ResourceVersion
 }
 
 func objectOf(o metav1.Object) rotation.Object {

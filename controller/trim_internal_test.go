@@ -126,7 +126,7 @@ func aSurge(t *rapid.T) rotation.Snapshot {
 	s := rotation.Snapshot{
 		Now:  trimDay,
 		Pool: rotation.Pool{Object: rotation.Object{Name: "api"}, Annotations: map[string]string{rotation.KeyActiveRotation: "old"}, Taints: someTaints(t)},
-		Claims: []rotation.Claim{
+		Claims: []*rotation.Claim{
 			{Object: rotation.Object{Name: "new"}, Created: trimDay.Add(-time.Minute), NodeName: rapid.SampledFrom([]string{"", "new"}).Draw(t, "registered")},
 			{Object: rotation.Object{Name: "old"}, NodeName: "old", Allocatable: someAmounts(t), Annotations: map[string]string{
 				rotation.KeyState: "pending", rotation.KeyStartedAt: rotation.FormatStamp(trimDay.Add(-2 * time.Minute))}},

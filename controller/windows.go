@@ -31,8 +31,8 @@ func (w *windowWatch) follow(s *rotation.Snapshot) (open, missed bool) {
 // leftBehind tells whether a claim is a candidate that has been of age since before the instant. Nothing but age and
 // backoff becomes a candidate by time alone, so that with passes a minute apart it was one then.
 func leftBehind(s *rotation.Snapshot, since time.Time) bool {
-	for i := range s.Selection.Candidacies {
-		if s.Selection.Candidacies[i].Standing != rotation.Eligible {
+	for i, c := range s.Candidacies() {
+		if c.Standing != rotation.Eligible {
 			continue
 		}
 		if due, ever := s.DueAt(s.Claims[i]); ever && due.Before(since) {

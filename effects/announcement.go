@@ -103,10 +103,10 @@ const (
 	ReasonWriteRefused         = "WriteRefused"
 )
 
-func poolTarget(s rotation.Snapshot) Target { return Target{"NodePool", s.Pool.Object} }
+func poolTarget(s *rotation.Snapshot) Target { return Target{"NodePool", s.Pool.Object} }
 
 // claimTarget is the subject, or the pool where the subject is gone: an Event needs an object that exists.
-func claimTarget(s rotation.Snapshot) Target {
+func claimTarget(s *rotation.Snapshot) Target {
 	if claim, ok := s.Subject(); ok {
 		return Target{"NodeClaim", claim.Object}
 	}
@@ -115,7 +115,7 @@ func claimTarget(s rotation.Snapshot) Target {
 
 // attempt tells one attempt of the subject from the next: by its start, else by the failures so far, else, once the
 // claim is gone, by the start of the drain.
-func attempt(s rotation.Snapshot) string {
+func attempt(s *rotation.Snapshot) string {
 	claim, ok := s.Subject()
 	switch {
 	case !ok:
@@ -128,7 +128,7 @@ func attempt(s rotation.Snapshot) string {
 }
 
 // tell builds the announcement of reason about target, for the attempt in flight.
-func tell(s rotation.Snapshot, target Target, severity Severity, reason, message string) Announce {
+func tell(s *rotation.Snapshot, target Target, severity Severity, reason, message string) Announce {
 	return Announce{
 		Pool: s.Pool.Name, Claim: s.SubjectName(), Attempt: attempt(s),
 		Target: target, Reason: reason, Severity: severity, Message: message,

@@ -49,7 +49,7 @@ func announcements() []Effect {
 	}
 }
 
-func announceStarted(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceStarted(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, _ := s.Subject()
 	message := fmt.Sprintf("rotating NodeClaim %s (node %s): its replacement comes first", claim.Name, claim.NodeName)
 	if deadline, expires := claim.Deadline(); expires {
@@ -60,7 +60,7 @@ func announceStarted(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 
 // announceFallback also stands in the row that finishes a torn start, so that a crash before the announcement does not
 // lose the count.
-func announceFallback(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceFallback(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	if s.Pool.Annotations[rotation.KeyRotationMode] != rotation.ModeForcefulFallback {
 		return none(s)
 	}
@@ -71,14 +71,14 @@ func announceFallback(s rotation.Snapshot) (rotation.Snapshot, []Action, error) 
 	return s, []Action{told}, nil
 }
 
-func announceInsufficientHeadroom(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	_, reason := rotation.SurgeHeadroom(s)
+func announceInsufficientHeadroom(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
+	_, reason := rotation.SurgeHeadroom(*s)
 	told := tell(s, poolTarget(s), Warning, ReasonInsufficientHeadroom, fmt.Sprintf("NodeClaim %s cannot be rotated: %s", s.SubjectName(), reason))
 	told.Condition = true
 	return s, []Action{told}, nil
 }
 
-func announceSurgeWait(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceSurgeWait(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	wait, err := time.ParseDuration(s.Pool.Annotations[rotation.KeySurgeWait])
 	if err != nil {
 		return none(s)
@@ -86,7 +86,7 @@ func announceSurgeWait(s rotation.Snapshot) (rotation.Snapshot, []Action, error)
 	return observe(s, SurgeWait, wait)
 }
 
-func announceCompleted(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceCompleted(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	message := fmt.Sprintf("NodeClaim %s has been replaced", s.SubjectName())
 	if wait := s.AnchorValue(rotation.KeySurgeWait); wait != "" {
 		message += ", surge " + wait
@@ -100,7 +100,7 @@ func announceCompleted(s rotation.Snapshot) (rotation.Snapshot, []Action, error)
 }
 
 // announceDrained stands after clear_anchor, the durable write that ends the phase: a duration is observed at most once.
-func announceDrained(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceDrained(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	drain, known := drainDuration(s)
 	if !known {
 		return none(s)
@@ -108,18 +108,18 @@ func announceDrained(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return observe(s, Drain, drain)
 }
 
-func drainDuration(s rotation.Snapshot) (time.Duration, bool) {
+func drainDuration(s *rotation.Snapshot) (time.Duration, bool) {
 	drainingAt, err := time.Parse(time.RFC3339, s.AnchorValue(rotation.KeyDrainingAt))
 	return max(0, s.Now.Sub(drainingAt)).Truncate(time.Second), err == nil
 }
 
-func observe(s rotation.Snapshot, phase Phase, d time.Duration) (rotation.Snapshot, []Action, error) {
+func observe(s *rotation.Snapshot, phase Phase, d time.Duration) (*rotation.Snapshot, []Action, error) {
 	told := tell(s, claimTarget(s), Normal, "", "")
 	told.Phase, told.Duration = phase, d
 	return s, []Action{told}, nil
 }
 
-func announceExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceExpired(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	message := fmt.Sprintf("NodeClaim %s was deleted by another hand before its replacement stood", s.SubjectName())
 	told := tell(s, claimTarget(s), Warning, ReasonRotationExpired, message)
 	told.Outcome = Expired
@@ -128,7 +128,7 @@ func announceExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 
 // announceUnschedulable stands before the placeholder is deleted. A placeholder without a node is ordinary while
 // Karpenter provisions; once readyTimeout has passed it is the reason of the failure.
-func announceUnschedulable(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceUnschedulable(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	reason := rotation.Unschedulable(s.Placeholder())
 	if reason == "" {
 		return none(s)
@@ -136,7 +136,7 @@ func announceUnschedulable(s rotation.Snapshot) (rotation.Snapshot, []Action, er
 	return s, []Action{tell(s, claimTarget(s), Warning, ReasonSurgeUnschedulable, "the placeholder found no node: "+reason)}, nil
 }
 
-func announceFailed(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceFailed(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, _ := s.Subject()
 	message := fmt.Sprintf("the replacement of NodeClaim %s did not stand within readyTimeout (failures so far: %s); everything is as before, the next attempt follows after the backoff",
 		claim.Name, claim.Annotations[rotation.KeyRetryCount])
@@ -145,14 +145,14 @@ func announceFailed(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return s, []Action{told}, nil
 }
 
-func announceGovernanceLost(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceGovernanceLost(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	message := fmt.Sprintf("the rotation of NodeClaim %s was taken back: %s", s.SubjectName(), s.Governance.Reason)
 	return s, []Action{tell(s, poolTarget(s), Warning, ReasonGovernanceLost, message)}, nil
 }
 
-func announceDrainStuck(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func announceDrainStuck(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	message := fmt.Sprintf("the drain of NodeClaim %s is overdue", s.SubjectName())
-	if holders := rotation.DrainHolders(s); len(holders) > 0 {
+	if holders := rotation.DrainHolders(*s); len(holders) > 0 {
 		message += "; it is held by " + strings.Join(holders, "; ")
 	}
 	told := tell(s, poolTarget(s), Warning, ReasonDrainStuck, message)

@@ -43,7 +43,7 @@ func claimEffects() []Effect {
 }
 
 // patchClaim asks for set on the subject, as far as it is not there yet; nothing when the subject is gone.
-func patchClaim(s rotation.Snapshot, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+func patchClaim(s *rotation.Snapshot, set map[string]string, remove ...string) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists {
 		return none(s)
@@ -58,7 +58,7 @@ func patchClaim(s rotation.Snapshot, set map[string]string, remove ...string) (r
 
 // markPending begins an attempt unless one is in flight: a claim that is pending keeps its stamp, which is written
 // once; any other has an old attempt's leavings replaced.
-func markPending(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func markPending(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists {
 		return none(s)
@@ -74,11 +74,11 @@ func markPending(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchClaim(s, set, remove...)
 }
 
-func markDraining(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func markDraining(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return patchClaim(s, map[string]string{rotation.KeyState: rotation.StateDraining})
 }
 
-func markFailed(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func markFailed(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists || claim.Annotations[rotation.KeyState] == rotation.StateFailed {
 		return none(s)
@@ -91,20 +91,20 @@ func markFailed(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
-func markExpired(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func markExpired(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return patchClaim(s, map[string]string{rotation.KeyState: rotation.StateExpired}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
-func resetClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func resetClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return letGo(s, rotation.KeyState, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
-func markReleased(s rotation.Snapshot) (rotation.Snapshot, []Action, error) { return letGo(s) }
+func markReleased(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) { return letGo(s) }
 
 // letGo writes to the claim whatever there is to take back: a process that decided before, and writes to the claim after,
 // is then refused. What the claim carries from an earlier letting go in this very second would leave it as it was anchored,
 // and refuse nobody: its stamp is then a second later.
-func letGo(s rotation.Snapshot, remove ...string) (rotation.Snapshot, []Action, error) {
+func letGo(s *rotation.Snapshot, remove ...string) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists {
 		return none(s)
@@ -124,15 +124,15 @@ func letGo(s rotation.Snapshot, remove ...string) (rotation.Snapshot, []Action, 
 	return s, actions, err
 }
 
-func recordSurgeClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	name, known := rotation.SurgeClaim(s)
+func recordSurgeClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
+	name, known := rotation.SurgeClaim(*s)
 	if !known {
 		return none(s)
 	}
 	return patchClaim(s, map[string]string{rotation.KeySurgeClaim: name})
 }
 
-func deleteClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func deleteClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists || claim.Deleting() {
 		return none(s)
@@ -142,8 +142,8 @@ func deleteClaim(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 }
 
 // reap says in the log why it deletes nothing: an induced node that stays is Karpenter's to consolidate.
-func reap(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	induced, ok, reason := rotation.Reapable(s)
+func reap(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
+	induced, ok, reason := rotation.Reapable(*s)
 	if !ok {
 		return s, []Action{tell(s, claimTarget(s), Normal, "", "nothing is reaped: "+reason)}, nil
 	}

@@ -31,7 +31,7 @@ func nodeEffects() []Effect {
 
 // patchNode asks for a change of the Node, as far as it is not there yet. Nothing is asked of a Node that is missing
 // or being deleted.
-func patchNode(s rotation.Snapshot, node *corev1.Node, unschedulable *bool, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+func patchNode(s *rotation.Snapshot, node *corev1.Node, unschedulable *bool, set map[string]string, remove ...string) (*rotation.Snapshot, []Action, error) {
 	if node == nil || node.DeletionTimestamp != nil {
 		return none(s)
 	}
@@ -52,7 +52,7 @@ func patchNode(s rotation.Snapshot, node *corev1.Node, unschedulable *bool, set 
 
 // protect marks the Node for the rotation and sets do-not-disrupt. The owned marker is written only together with a
 // protection that we set: an operator's stays an operator's.
-func protect(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Action, error) {
+func protect(s *rotation.Snapshot, node *corev1.Node) (*rotation.Snapshot, []Action, error) {
 	if node == nil {
 		return none(s)
 	}
@@ -64,15 +64,15 @@ func protect(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Actio
 	return patchNode(s, node, nil, set)
 }
 
-func freeze(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func freeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return protect(s, s.SubjectNode())
 }
 
-func freezeHost(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	return protect(s, s.Nodes[rotation.SurgeHost(s)])
+func freezeHost(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
+	return protect(s, s.Nodes[rotation.SurgeHost(*s)])
 }
 
-func cordon(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func cordon(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	node := s.SubjectNode()
 	if node == nil || node.Spec.Unschedulable {
 		return none(s)
@@ -81,7 +81,7 @@ func cordon(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchNode(s, node, &unschedulable, map[string]string{rotation.KeyCordoned: rotation.ValueTrue})
 }
 
-func unfreeze(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func unfreeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	var actions []Action
 	subject, _ := s.Subject()
 	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
@@ -97,7 +97,7 @@ func unfreeze(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 }
 
 // release removes from the Node what our markers own, and the markers.
-func release(s rotation.Snapshot, node *corev1.Node) (rotation.Snapshot, []Action, error) {
+func release(s *rotation.Snapshot, node *corev1.Node) (*rotation.Snapshot, []Action, error) {
 	remove := rotation.NodeMarkers()
 	owned := node.Annotations[rotation.KeyDoNotDisruptOwned] == rotation.ValueTrue
 	if owned && node.Annotations[rotation.KeyDoNotDisrupt] == rotation.ValueTrue {

@@ -121,7 +121,7 @@ func TestWhatAnOperatorSetIsNeverTouched(t *testing.T) {
 		before := Clone(s)
 		var err error
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{effects.Freeze, effects.Cordon, effects.FreezeHost}), 0, 6).Draw(t, "passes") {
-			if s, _, err = effect(name).Apply(s); err != nil {
+			if s, _, err = apply(effect(name), s); err != nil {
 				t.Fatal(err)
 			}
 			for node := range before.Nodes {
@@ -130,7 +130,7 @@ func TestWhatAnOperatorSetIsNeverTouched(t *testing.T) {
 				}
 			}
 		}
-		s, _, err = effect(effects.Unfreeze).Apply(s)
+		s, _, err = apply(effect(effects.Unfreeze), s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func poolEffects() []Effect {
 }
 
 // patchPool asks for set on the pool of an anchored rotation, or on one without a rotation, as far as it is not there yet.
-func patchPool(s rotation.Snapshot, set map[string]string, remove ...string) (rotation.Snapshot, []Action, error) {
+func patchPool(s *rotation.Snapshot, set map[string]string, remove ...string) (*rotation.Snapshot, []Action, error) {
 	change := needed(s.Pool.Annotations, set, remove)
 	if change.Empty() {
 		return none(s)
@@ -62,7 +62,7 @@ func needed(annotations, set map[string]string, remove []string) Change {
 	return change
 }
 
-func anchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func anchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	if s.Anchor() != "" || s.SubjectName() == "" {
 		return none(s)
 	}
@@ -75,7 +75,7 @@ func anchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 
 // renewAnchor takes an anchor over for an attempt that has yet to begin. Another process may be about to let go of it,
 // having taken the claim's state back: it no longer can, since the claim then has another version than the anchor says.
-func renewAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func renewAnchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists || s.Anchor() == "" || claim.Underway() {
 		return none(s)
@@ -83,13 +83,13 @@ func renewAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchPool(s, map[string]string{rotation.KeyAnchoredOn: claim.ResourceVersion})
 }
 
-func markFallback(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func markFallback(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return patchPool(s, map[string]string{rotation.KeyRotationMode: rotation.ModeForcefulFallback})
 }
 
 // mirror stamps the drain's start and the surge's duration together with the mirror itself, once: a mirror that is
 // already there keeps its stamps. One that is missing although the claim is being deleted counts from the deletion.
-func mirror(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func mirror(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	if s.Pool.Annotations[rotation.KeyActiveRotationState] == rotation.StateDraining {
 		return none(s)
 	}
@@ -109,13 +109,13 @@ func mirror(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	return patchPool(s, set)
 }
 
-func recordSuccess(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func recordSuccess(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	return patchPool(s, map[string]string{rotation.KeyLastRotationAt: rotation.FormatStamp(s.Now)})
 }
 
 // recordFailure never moves last-failure-at back: a recovery after a crash must not void a pause (§5.3). A failed-at
 // that cannot be read counts as now, the safe side.
-func recordFailure(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func recordFailure(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	failedAt := s.Now
 	if claim, exists := s.Subject(); exists && claim.FailedAt().Readable {
 		failedAt = claim.FailedAt().At
@@ -128,16 +128,16 @@ func recordFailure(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 }
 
 // clearAnchor keeps what it clears in the snapshot, for what is told afterwards.
-func clearAnchor(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func clearAnchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	cleared := map[string]string{}
 	for _, key := range rotation.AnchorKeys() {
 		if value, present := s.Pool.Annotations[key]; present {
 			cleared[key] = value
 		}
 	}
-	s, actions, err := patchPool(s, nil, rotation.AnchorKeys()...)
-	if len(actions) > 0 {
-		s.Cleared = cleared
+	next, actions, err := patchPool(s, nil, rotation.AnchorKeys()...)
+	if len(actions) > 0 { // next is then a copy, and nobody else's yet
+		next.Cleared = cleared
 	}
-	return s, actions, err
+	return next, actions, err
 }

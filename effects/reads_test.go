@@ -22,7 +22,7 @@ type answer struct {
 }
 
 func asked(e effects.Effect, s rotation.Snapshot) answer {
-	_, actions, err := e.Apply(s)
+	_, actions, err := apply(e, s)
 	if err != nil {
 		return answer{failure: err.Error()}
 	}
@@ -101,7 +101,7 @@ func there() map[string]func(rotation.Snapshot) bool {
 // Where what an effect needs is not there, it writes nothing.
 func TestEffectsWriteNothingWithoutWhatTheyNeed(t *testing.T) {
 	everywhere(t, func(t rapid.TB, e effects.Effect, s rotation.Snapshot) {
-		_, actions, err := e.Apply(s)
+		_, actions, err := apply(e, s)
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
 		}

@@ -66,7 +66,7 @@ func TestEventsAreAsTheirReasonIsDescribed(t *testing.T) {
 		described[reason.Name] = reason
 	}
 	everywhere(t, func(t rapid.TB, e effects.Effect, s rotation.Snapshot) {
-		_, actions, err := e.Apply(s)
+		_, actions, err := apply(e, s)
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
 		}

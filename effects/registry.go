@@ -8,7 +8,7 @@ import (
 )
 
 // Effect is a named step of a rotation.
-type Effect = machine.Effect[rotation.Snapshot, Action]
+type Effect = machine.Effect[*rotation.Snapshot, Action]
 
 // Names of the effects. They are a public contract: tables refer to them.
 const (
@@ -58,9 +58,9 @@ func All() []Effect {
 }
 
 // Registry joins the guards with every effect.
-func Registry(guards []machine.Guard[rotation.Snapshot]) (machine.Registry[rotation.Snapshot, Action], error) {
+func Registry(guards []machine.Guard[*rotation.Snapshot]) (machine.Registry[*rotation.Snapshot, Action], error) {
 	return machine.NewRegistry(guards, All())
 }
 
 // none is the result of an effect that finds everything as it should be.
-func none(s rotation.Snapshot) (rotation.Snapshot, []Action, error) { return s, nil, nil }
+func none(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) { return s, nil, nil }

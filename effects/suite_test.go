@@ -29,11 +29,17 @@ func effect(name string) effects.Effect {
 	panic("no effect is registered as " + name)
 }
 
+// apply is the effect on a snapshot that is only looked at.
+func apply(e effects.Effect, s rotation.Snapshot) (rotation.Snapshot, []effects.Action, error) {
+	next, actions, err := e.Apply(&s)
+	return *next, actions, err
+}
+
 // after applies the effects one after the other, as a row does: how things are then, and what was asked for.
 func after(s rotation.Snapshot, names ...string) (rotation.Snapshot, []effects.Action) {
 	var all []effects.Action
 	for _, name := range names {
-		next, actions, err := effect(name).Apply(s)
+		next, actions, err := apply(effect(name), s)
 		Expect(err).NotTo(HaveOccurred(), name)
 		s, all = next, append(all, actions...)
 	}

@@ -27,7 +27,7 @@ func surgeEffects() []Effect {
 }
 
 // placeholder needs the old Node: the Pods on it tell the size.
-func placeholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func placeholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	existing := s.Placeholder()
 	switch {
 	case existing == nil && s.SubjectNode() == nil:
@@ -43,8 +43,8 @@ func placeholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
 	}
 }
 
-func createPlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
-	pod, sizing, err := rotation.NewPlaceholder(s)
+func createPlaceholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
+	pod, sizing, err := rotation.NewPlaceholder(*s)
 	if err != nil {
 		return s, nil, fmt.Errorf("the placeholder for NodeClaim %s cannot be built: %w", s.SubjectName(), err)
 	}
@@ -65,7 +65,7 @@ func createPlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error)
 	return s.WithPlaceholder(pod), actions, nil
 }
 
-func deletePlaceholder(s rotation.Snapshot) (rotation.Snapshot, []Action, error) {
+func deletePlaceholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	var actions []Action
 	for _, pod := range s.Placeholders {
 		if pod.DeletionTimestamp == nil {

@@ -45,7 +45,7 @@ var _ = Describe("placeholder (§3.3)", func() {
 		s := APool(old(PendingFor(0)), Anchored("old"), PoolThat(func(p *rotation.Pool) {
 			p.Requirements = []rotation.Requirement{{Key: corev1.LabelTopologyZone, Operator: "Near", Values: []string{"a"}}}
 		}))
-		same, actions, err := effect(effects.Placeholder).Apply(s)
+		same, actions, err := apply(effect(effects.Placeholder), s)
 		Expect(err).To(MatchError(And(ContainSubstring("NodeClaim old"), ContainSubstring("NodePool api"), ContainSubstring(`"Near"`))))
 		Expect(actions).To(BeEmpty())
 		Expect(same.Placeholders).To(BeEmpty())

@@ -16,7 +16,7 @@ import (
 type Inventory struct {
 	Now          time.Time
 	Pools        []rotation.Pool
-	Claims       []rotation.Claim
+	Claims       []*rotation.Claim
 	Nodes        []*corev1.Node
 	Placeholders []*corev1.Pod
 }
@@ -67,7 +67,7 @@ func (i Inventory) orphanedMarkers(anchors map[string]bool) []Leftover {
 		if anchors[node.Annotations[rotation.KeySurgeFor]] || anchored[node.Name] {
 			continue
 		}
-		s := rotation.Snapshot{Nodes: map[string]*corev1.Node{node.Name: node}}
+		s := &rotation.Snapshot{Nodes: map[string]*corev1.Node{node.Name: node}}
 		if _, actions, _ := release(s, node); len(actions) > 0 {
 			found = append(found, Leftover{node.Labels[rotation.LabelNodePool], actions})
 		}

@@ -42,7 +42,7 @@ func flightGuards() []Guard {
 	}
 }
 
-func claimGone(s rotation.Snapshot) machine.Verdict {
+func claimGone(s *rotation.Snapshot) machine.Verdict {
 	name := s.Anchor()
 	if name == "" {
 		return machine.No("no rotation is anchored")
@@ -53,7 +53,7 @@ func claimGone(s rotation.Snapshot) machine.Verdict {
 	return machine.Yes("NodeClaim %s no longer exists", name)
 }
 
-func deletionTimestamp(s rotation.Snapshot) machine.Verdict {
+func deletionTimestamp(s *rotation.Snapshot) machine.Verdict {
 	claim, exists := s.Claim(s.Anchor())
 	switch {
 	case !exists:
@@ -65,7 +65,7 @@ func deletionTimestamp(s rotation.Snapshot) machine.Verdict {
 	}
 }
 
-func readyTimeoutElapsed(s rotation.Snapshot) machine.Verdict {
+func readyTimeoutElapsed(s *rotation.Snapshot) machine.Verdict {
 	claim, exists := s.Claim(s.Anchor())
 	if !exists {
 		return machine.No("there is no anchored NodeClaim")
@@ -81,30 +81,30 @@ func readyTimeoutElapsed(s rotation.Snapshot) machine.Verdict {
 	if s.Now.After(limit) {
 		return machine.Yes("the attempt began %s and readyTimeout ended %s", at(started.At), at(limit))
 	}
-	return machine.No("the replacement has until %s", at(limit)).Passing(", %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
+	return machine.No("the replacement has until %s", at(limit)).Passing(", in %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
 }
 
-func surgeReady(s rotation.Snapshot) machine.Verdict {
+func surgeReady(s *rotation.Snapshot) machine.Verdict {
 	if _, exists := s.Subject(); !exists {
 		return machine.No("there is no claim to replace")
 	}
-	host, reason := rotation.SurgeReady(s)
-	return machine.Verdict{Holds: host != nil, Reason: reason}
+	host, reason := rotation.SurgeReady(*s)
+	return machine.Answer(host != nil, "%s", reason)
 }
 
-func surgeSettled(s rotation.Snapshot) machine.Verdict {
-	settles, known := rotation.SurgeSettles(s)
+func surgeSettled(s *rotation.Snapshot) machine.Verdict {
+	settles, known := rotation.SurgeSettles(*s)
 	switch {
 	case !known:
 		return machine.Yes("no placeholder tells since when it runs")
 	case s.Now.Before(settles):
-		return machine.No("Karpenter may still be planning for the placeholder until %s", at(settles)).Passing(", %s", in(s.Now, settles)).ChangingAt(settles)
+		return machine.No("Karpenter may still be planning for the placeholder until %s", at(settles)).Passing(", in %s", in(s.Now, settles)).ChangingAt(settles)
 	default:
 		return machine.Yes("the placeholder has run for long enough, since %s", at(settles.Add(-rotation.Settling)))
 	}
 }
 
-func drainOverdue(s rotation.Snapshot) machine.Verdict {
+func drainOverdue(s *rotation.Snapshot) machine.Verdict {
 	claim, exists := s.Claim(s.Anchor())
 	if !exists || !claim.Deleting() {
 		return machine.No("no drain is in progress")
@@ -113,5 +113,5 @@ func drainOverdue(s rotation.Snapshot) machine.Verdict {
 	if s.Now.After(limit) {
 		return machine.Yes("the drain of NodeClaim %s should have ended %s", claim.Name, at(limit))
 	}
-	return machine.No("the drain of NodeClaim %s may last until %s", claim.Name, at(limit)).Passing(", %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
+	return machine.No("the drain of NodeClaim %s may last until %s", claim.Name, at(limit)).Passing(", in %s", in(s.Now, limit)).ChangingAt(rotation.After(limit))
 }

@@ -19,7 +19,7 @@ var _ = DescribeTable("A guard of a rotation in flight says why, and until when"
 	func(name string, s rotation.Snapshot, expected machine.Verdict) {
 		verdict := ask(name, s)
 		Expect(verdict.Until).To(BeTemporally("==", expected.Until))
-		Expect(verdict.Reason).To(Equal(expected.Reason))
+		Expect(verdict.Reason()).To(Equal(expected.Reason()))
 		Expect(verdict.Holds).To(Equal(expected.Holds))
 	},
 
@@ -77,9 +77,9 @@ var _ = DescribeTable("A guard of a rotation in flight says why, and until when"
 // The table "Unreadable and absent values" of the architecture, row by row, as the guards see it.
 var _ = DescribeTable("A value that is not there, or cannot be read, means the safe thing",
 	func(name string, absent, unreadable, empty rotation.Snapshot, ifAbsent, ifUnreadable machine.Verdict) {
-		Expect(ask(name, absent)).To(Equal(ifAbsent), "absent")
-		Expect(ask(name, unreadable)).To(Equal(ifUnreadable), "unreadable")
-		Expect(ask(name, empty)).To(Equal(ifUnreadable), "empty")
+		Expect(said(ask(name, absent))).To(Equal(said(ifAbsent)), "absent")
+		Expect(said(ask(name, unreadable))).To(Equal(said(ifUnreadable)), "unreadable")
+		Expect(said(ask(name, empty))).To(Equal(said(ifUnreadable)), "empty")
 	},
 	Entry("freeze: frozen; absent, not frozen", guards.Frozen,
 		APool(), APool(PoolAnnotated(rotation.KeyFreeze, "next week")), APool(PoolAnnotated(rotation.KeyFreeze, "")),
@@ -116,7 +116,7 @@ var _ = DescribeTable("A value that is not there, or cannot be read, means the s
 var _ = Describe("A claim state that is outside the contract (architecture, Unreadable and absent values)", func() {
 	It("makes the claim no candidate, and others are not held up", func() {
 		s := APool(due(InState("sleeping")))
-		Expect(ask(guards.Candidate, s)).To(Equal(closed("none of 1 NodeClaims may be rotated; NodeClaim old has a state annotation outside the contract")))
+		Expect(said(ask(guards.Candidate, s))).To(Equal(said(closed("none of 1 NodeClaims may be rotated; NodeClaim old has a state annotation outside the contract"))))
 		s = APool(due(InState("sleeping")), AClaim("older", Aged(9*Day)))
 		Expect(s.Selection.Candidate).To(Equal("older"))
 	})

@@ -29,11 +29,11 @@ func TestGuardsChangeNoSnapshot(t *testing.T) {
 	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
 		before := fleet.Clone(s)
 		for _, g := range guards.All() {
-			first := g.Check(s)
+			first := said(g.Check(&s))
 			if !reflect.DeepEqual(before, s) {
 				t.Fatalf("%s changed the snapshot in place", g.Name)
 			}
-			if again := g.Check(s); again != first {
+			if again := said(g.Check(&s)); again != first {
 				t.Errorf("%s says %+v and then %+v of one snapshot", g.Name, first, again)
 			}
 		}
@@ -44,12 +44,12 @@ func TestGuardsChangeNoSnapshot(t *testing.T) {
 func TestGuardsImplyWhatTheyDeclare(t *testing.T) {
 	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
 		for _, g := range guards.All() {
-			if !g.Check(s).Holds {
+			if !g.Check(&s).Holds {
 				continue
 			}
 			for _, implied := range g.Implies {
 				if v := ask(implied.Guard, s); v.Holds == implied.Not {
-					t.Errorf("%s holds (%s) and declares %q, but: %s", g.Name, g.Check(s).Reason, implied, v.Reason)
+					t.Errorf("%s holds (%s) and declares %q, but: %s", g.Name, g.Check(&s).Reason(), implied, v.Reason())
 				}
 			}
 		}
@@ -60,7 +60,7 @@ func TestReasonsAreSentences(t *testing.T) {
 	malformed := regexp.MustCompile(`^\s*$|%!|\n| {2}`)
 	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
 		for _, g := range guards.All() {
-			if reason := g.Check(s).Reason; malformed.MatchString(reason) {
+			if reason := g.Check(&s).Reason(); malformed.MatchString(reason) {
 				t.Errorf("%s gives the reason %q", g.Name, reason)
 			}
 		}
@@ -72,7 +72,7 @@ func TestReasonsAreSentences(t *testing.T) {
 func TestUntilIsTheInstantOfChange(t *testing.T) {
 	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
 		for _, g := range guards.All() {
-			now := g.Check(s)
+			now := g.Check(&s)
 			if now.Until.IsZero() {
 				continue
 			}
@@ -89,11 +89,11 @@ func TestUntilIsTheInstantOfChange(t *testing.T) {
 				}
 				fallthrough
 			default:
-				if v := g.Check(just); v.Holds != now.Holds {
-					t.Errorf("%s changes before %s: %s", g.Name, now.Until, v.Reason)
+				if v := g.Check(&just); v.Holds != now.Holds {
+					t.Errorf("%s changes before %s: %s", g.Name, now.Until, v.Reason())
 				}
-				if v := g.Check(then); v.Holds == now.Holds {
-					t.Errorf("%s does not change at %s: %s", g.Name, now.Until, v.Reason)
+				if v := g.Check(&then); v.Holds == now.Holds {
+					t.Errorf("%s does not change at %s: %s", g.Name, now.Until, v.Reason())
 				}
 			}
 		}
@@ -109,12 +109,12 @@ func TestWhatLastsOfAReasonDoesNotMoveWithTheClock(t *testing.T) {
 			return
 		}
 		for _, g := range guards.All() {
-			now, then := g.Check(s), g.Check(later)
+			now, then := g.Check(&s), g.Check(&later)
 			if now.Holds == then.Holds && now.Lasting() != then.Lasting() {
 				t.Errorf("%s: %q, and a second later %q", g.Name, now.Lasting(), then.Lasting())
 			}
-			if !strings.HasPrefix(now.Reason, now.Lasting()) {
-				t.Errorf("%s: %q does not begin %q", g.Name, now.Reason, now.Lasting())
+			if !strings.HasPrefix(now.Reason(), now.Lasting()) {
+				t.Errorf("%s: %q does not begin %q", g.Name, now.Reason(), now.Lasting())
 			}
 		}
 	})
@@ -122,10 +122,10 @@ func TestWhatLastsOfAReasonDoesNotMoveWithTheClock(t *testing.T) {
 
 // changes checks that the claims stand just before then as they do now, and otherwise at then.
 func changes(t rapid.TB, now, just, then rotation.Snapshot) {
-	if !reflect.DeepEqual(now.Selection.Candidacies, just.Selection.Candidacies) {
+	if !reflect.DeepEqual(now.Candidacies(), just.Candidacies()) {
 		t.Errorf("a claim stands otherwise before %s", then.Now)
 	}
-	if reflect.DeepEqual(now.Selection.Candidacies, then.Selection.Candidacies) {
+	if reflect.DeepEqual(now.Candidacies(), then.Candidacies()) {
 		t.Errorf("no claim stands otherwise at %s", then.Now)
 	}
 }
@@ -137,13 +137,13 @@ func TestNoAnswerChangesUnannounced(t *testing.T) {
 		s := fleet.Snapshots().Draw(t, "snapshot")
 		later := fleet.LookedAt(s, s.Now.Add(time.Duration(rapid.Int64Range(1, int64(20*fleet.Day)).Draw(t, "later"))))
 		for _, g := range guards.All() {
-			now, then := g.Check(s), g.Check(later)
+			now, then := g.Check(&s), g.Check(&later)
 			overtaken := g.Name != guards.Candidate && s.SubjectName() != later.SubjectName()
 			if now.Holds == then.Holds || overtaken {
 				continue
 			}
 			if now.Until.IsZero() || now.Until.After(later.Now) {
-				t.Errorf("%s: %q at %s, %q at %s, and Until was %s", g.Name, now.Reason, s.Now, then.Reason, later.Now, now.Until)
+				t.Errorf("%s: %q at %s, %q at %s, and Until was %s", g.Name, now.Reason(), s.Now, then.Reason(), later.Now, now.Until)
 			}
 		}
 	})

@@ -26,7 +26,7 @@ func TestGuardsReadNothingThatTheyDoNotDeclare(t *testing.T) {
 					if slices.Contains(g.Reads, reading) {
 						continue
 					}
-					if was, is := g.Check(s), g.Check(grafted); was != is {
+					if was, is := said(g.Check(&s)), said(g.Check(&grafted)); was != is {
 						t.Errorf("%s does not declare that it reads %q, which makes of %+v\n%+v", g.Name, reading, was, is)
 					}
 				}
@@ -52,7 +52,7 @@ func TestGuardsReadWhatTheyDeclare(t *testing.T) {
 				t.Errorf("%s reads %q, which is no reading of package rotation", g.Name, reading)
 				continue
 			}
-			if !fleet.Matters(reading, pairs, g.Check) {
+			if !fleet.Matters(reading, pairs, func(s rotation.Snapshot) answer { return said(g.Check(&s)) }) {
 				t.Errorf("%s declares that it reads %q, which changed no verdict", g.Name, reading)
 			}
 		}

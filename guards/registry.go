@@ -10,7 +10,7 @@ import (
 )
 
 // Guard is a named question about a rotation.
-type Guard = machine.Guard[rotation.Snapshot]
+type Guard = machine.Guard[*rotation.Snapshot]
 
 // Names of the guards. They are a public contract: tables refer to them.
 const (
@@ -41,17 +41,30 @@ func All() []Guard {
 // timestampForm is how an instant is written in a reason: with the weekday, since windows are weekly.
 const timestampForm = "Mon 2006-01-02 15:04:05 "
 
-// at names the zone as a policy does, since an abbreviation such as JST or -03 leaves it open. What carries no zone of
-// a policy's is told in UTC.
-func at(t time.Time) string {
+// at is an instant within a reason.
+type at time.Time
+
+// String names the zone as a policy does, since an abbreviation such as JST or -03 leaves it open. What carries no zone
+// of a policy's is told in UTC.
+func (a at) String() string {
+	t := time.Time(a)
 	if zone := t.Location().String(); zone == "" || t.Location() == time.Local {
 		t = t.UTC()
 	}
 	return t.Format(timestampForm) + t.Location().String()
 }
 
-// in tells how far t lies ahead of now, in whole seconds.
-func in(now, t time.Time) string { return "in " + span(t.Sub(now)) }
+// span is a length of time within a reason.
+type span time.Duration
 
-// span writes a duration for a person, in whole seconds.
-func span(d time.Duration) string { return rotation.Spell(d.Round(time.Second)) }
+// String writes the span for a person, in whole seconds.
+func (d span) String() string { return rotation.Spell(time.Duration(d).Round(time.Second)) }
+
+// in tells how far t lies ahead of now.
+func in(now, t time.Time) span { return span(t.Sub(now)) }
+
+// later is a part of a reason that takes some telling, told only to somebody who asks.
+type later func() string
+
+// String tells it.
+func (l later) String() string { return l() }

@@ -31,6 +31,6 @@ var _ = Describe("The guards", func() {
 	})
 
 	It("make a registry: no name twice, no implication of an unknown guard, none that can never hold", func() {
-		Expect(machine.NewRegistry[rotation.Snapshot, string](guards.All(), nil)).Error().NotTo(HaveOccurred())
+		Expect(machine.NewRegistry[*rotation.Snapshot, string](guards.All(), nil)).Error().NotTo(HaveOccurred())
 	})
 })

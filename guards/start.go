@@ -61,11 +61,11 @@ func startGuards() []Guard {
 	}
 }
 
-func governed(s rotation.Snapshot) machine.Verdict {
-	return machine.Verdict{Holds: s.Governance.Policy != nil, Reason: s.Governance.Reason}
+func governed(s *rotation.Snapshot) machine.Verdict {
+	return machine.Answer(s.Governance.Policy != nil, "%s", s.Governance.Reason)
 }
 
-func feasible(s rotation.Snapshot) machine.Verdict {
+func feasible(s *rotation.Snapshot) machine.Verdict {
 	if s.Governance.Policy == nil {
 		return machine.No("no policy governs the pool")
 	}
@@ -75,7 +75,7 @@ func feasible(s rotation.Snapshot) machine.Verdict {
 	return machine.Yes("the policy leaves every node its chances")
 }
 
-func poolSettled(s rotation.Snapshot) machine.Verdict {
+func poolSettled(s *rotation.Snapshot) machine.Verdict {
 	if settled, draining := s.Settled(); !settled {
 		return machine.No("NodeClaim %s, deleted by an earlier rotation, is still draining", draining)
 	}
@@ -86,7 +86,7 @@ func poolSettled(s rotation.Snapshot) machine.Verdict {
 	return machine.Yes("no earlier rotation is still draining")
 }
 
-func inWindow(s rotation.Snapshot) machine.Verdict {
+func inWindow(s *rotation.Snapshot) machine.Verdict {
 	if s.Governance.Policy == nil {
 		return machine.No("no policy, no window")
 	}
@@ -100,10 +100,10 @@ func inWindow(s rotation.Snapshot) machine.Verdict {
 	if !ok {
 		return machine.No("no window opens in the coming 400 days")
 	}
-	return machine.No("the window opens %s", at(next.Start)).Passing(", %s", in(s.Now, next.Start)).ChangingAt(next.Start)
+	return machine.No("the window opens %s", at(next.Start)).Passing(", in %s", in(s.Now, next.Start)).ChangingAt(next.Start)
 }
 
-func frozen(s rotation.Snapshot) machine.Verdict {
+func frozen(s *rotation.Snapshot) machine.Verdict {
 	held, until := s.Freeze()
 	switch {
 	case !until.Present:
@@ -111,29 +111,29 @@ func frozen(s rotation.Snapshot) machine.Verdict {
 	case !until.Readable:
 		return machine.Yes("NodePool %s has an unreadable %s: it counts as frozen", s.Pool.Name, rotation.KeyFreeze)
 	case held:
-		return machine.Yes("NodePool %s is frozen until %s%s", s.Pool.Name, at(until.At), because(s)).Passing(", %s", in(s.Now, until.At)).ChangingAt(until.At)
+		return machine.Yes("NodePool %s is frozen until %s%s", s.Pool.Name, at(until.At), because(s)).Passing(", in %s", in(s.Now, until.At)).ChangingAt(until.At)
 	default:
 		return machine.No("the freeze of NodePool %s ended %s", s.Pool.Name, at(until.At))
 	}
 }
 
 // because repeats the reason that the operator gave for the freeze.
-func because(s rotation.Snapshot) string {
+func because(s *rotation.Snapshot) string {
 	if reason := s.FreezeReason(); reason != "" {
 		return " (" + reason + ")"
 	}
 	return ""
 }
 
-func cooldownElapsed(s rotation.Snapshot) machine.Verdict {
+func cooldownElapsed(s *rotation.Snapshot) machine.Verdict {
 	return pauseOver(s, s.Cooldown(), "success", rotation.KeyLastRotationAt)
 }
 
-func failurePauseElapsed(s rotation.Snapshot) machine.Verdict {
+func failurePauseElapsed(s *rotation.Snapshot) machine.Verdict {
 	return pauseOver(s, s.FailurePause(), "failure", rotation.KeyLastFailureAt)
 }
 
-func backoffElapsed(s rotation.Snapshot) machine.Verdict {
+func backoffElapsed(s *rotation.Snapshot) machine.Verdict {
 	claim, ok := s.Subject()
 	if !ok {
 		return machine.No("there is no claim whose backoff could be over")
@@ -146,7 +146,7 @@ func backoffElapsed(s rotation.Snapshot) machine.Verdict {
 }
 
 // pauseOver is the verdict on a pause that begins with what happened, as key says.
-func pauseOver(s rotation.Snapshot, pause rotation.Pause, happened, key string) machine.Verdict {
+func pauseOver(s *rotation.Snapshot, pause rotation.Pause, happened, key string) machine.Verdict {
 	switch {
 	case !pause.Stamp.Present:
 		return machine.Yes("there was no earlier %s", happened)
@@ -155,35 +155,37 @@ func pauseOver(s rotation.Snapshot, pause rotation.Pause, happened, key string) 
 	case pause.Over(s.Now):
 		return machine.Yes("the pause after the last %s ended %s", happened, at(pause.End()))
 	default:
-		return machine.No("the pause after the last %s ends %s", happened, at(pause.End())).Passing(", %s", in(s.Now, pause.End())).ChangingAt(pause.End())
+		return machine.No("the pause after the last %s ends %s", happened, at(pause.End())).Passing(", in %s", in(s.Now, pause.End())).ChangingAt(pause.End())
 	}
 }
 
-func candidate(s rotation.Snapshot) machine.Verdict {
-	sel := s.Selection
-	switch {
+func candidate(s *rotation.Snapshot) machine.Verdict {
+	switch sel := &s.Selection; {
 	case sel.Refusal != "":
 		return machine.No("%s", sel.Refusal)
 	case sel.Candidate == "":
-		return machine.No("%s", sel.Explain()).ChangingAt(sel.Next)
+		return noneOf(*sel).ChangingAt(sel.Next)
 	}
-	claim, _ := s.Claim(sel.Candidate)
+	claim, _ := s.Claim(s.Selection.Candidate)
 	deadline, expires := claim.Deadline()
 	if !expires {
 		return machine.Yes("NodeClaim %s is due; it never expires", claim.Name)
 	}
-	return machine.Yes("NodeClaim %s is due; Karpenter expires it %s", claim.Name, at(deadline)).Passing(", %s", in(s.Now, deadline))
+	return machine.Yes("NodeClaim %s is due; Karpenter expires it %s", claim.Name, at(deadline)).Passing(", in %s", in(s.Now, deadline))
 }
 
-func surgeHeadroom(s rotation.Snapshot) machine.Verdict {
+// noneOf is the verdict on a selection without a candidate.
+func noneOf(sel rotation.Selection) machine.Verdict { return machine.No("%s", later(sel.Explain)) }
+
+func surgeHeadroom(s *rotation.Snapshot) machine.Verdict {
 	if _, ok := s.Subject(); !ok {
 		return machine.No("there is no claim to make room for")
 	}
-	room, reason := rotation.SurgeHeadroom(s)
-	return machine.Verdict{Holds: room, Reason: reason}
+	room, reason := rotation.SurgeHeadroom(*s)
+	return machine.Answer(room, "%s", reason)
 }
 
-func forcefulFallback(s rotation.Snapshot) machine.Verdict {
+func forcefulFallback(s *rotation.Snapshot) machine.Verdict {
 	if s.Governance.Policy == nil || !s.Governance.Terms.FallbackEnabled {
 		return machine.No("the policy does not allow the forceful fallback")
 	}

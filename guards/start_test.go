@@ -24,7 +24,7 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 	func(name string, s rotation.Snapshot, expected machine.Verdict) {
 		verdict := ask(name, s)
 		Expect(verdict.Until).To(BeTemporally("==", expected.Until))
-		Expect(verdict.Reason).To(Equal(expected.Reason))
+		Expect(verdict.Reason()).To(Equal(expected.Reason()))
 		Expect(verdict.Holds).To(Equal(expected.Holds))
 	},
 
@@ -133,13 +133,13 @@ var _ = Describe("A policy that leaves a node no time (§3.2)", func() {
 	It("is not feasible, and the finding's own words say why", func() {
 		verdict := ask(guards.Feasible, APool(PoolThat(func(p *rotation.Pool) { p.ExpireAfter = new(8 * Day) })))
 		Expect(verdict.Holds).To(BeFalse())
-		Expect(verdict.Reason).To(HavePrefix(rotation.ANonPositive + ": "))
+		Expect(verdict.Reason()).To(HavePrefix(rotation.ANonPositive + ": "))
 	})
 
 	It("is Invalid when no pool could follow it, and so governs none", func() {
 		invalid := APool(WithPolicy(AskingForChances(0)))
 		Expect(ask(guards.Governed, invalid).Holds).To(BeFalse())
-		Expect(ask(guards.Governed, invalid).Reason).To(ContainSubstring("Invalid"))
+		Expect(ask(guards.Governed, invalid).Reason()).To(ContainSubstring("Invalid"))
 		Expect(ask(guards.Candidate, invalid)).To(Equal(ask(guards.Governed, invalid)))
 	})
 })
@@ -148,6 +148,6 @@ var _ = Describe("No window in sight (§3.1)", func() {
 	It("is told as such", func() {
 		s := APool()
 		s.Governance.Windows = rotation.Governance{}.Windows
-		Expect(ask(guards.InWindow, s)).To(Equal(closed("no window opens in the coming 400 days")))
+		Expect(said(ask(guards.InWindow, s))).To(Equal(said(closed("no window opens in the coming 400 days"))))
 	})
 })

@@ -4,6 +4,7 @@ package guards_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,8 +30,17 @@ func guard(name string) guards.Guard {
 }
 
 // ask asks the guard of that name.
-func ask(name string, s rotation.Snapshot) machine.Verdict { return guard(name).Check(s) }
+func ask(name string, s rotation.Snapshot) machine.Verdict { return guard(name).Check(&s) }
 
 // holding and closed are verdicts that time alone does not change.
-func holding(reason string) machine.Verdict { return machine.Verdict{Holds: true, Reason: reason} }
-func closed(reason string) machine.Verdict  { return machine.Verdict{Reason: reason} }
+func holding(reason string) machine.Verdict { return machine.Yes("%s", reason) }
+func closed(reason string) machine.Verdict  { return machine.No("%s", reason) }
+
+// answer is what a verdict comes to, as it can be compared.
+type answer struct {
+	holds           bool
+	reason, lasting string
+	until           time.Time
+}
+
+func said(v machine.Verdict) answer { return answer{v.Holds, v.Reason(), v.Lasting(), v.Until} }

@@ -19,7 +19,7 @@ import (
 	"noderotation.io/noderotation/rotation"
 )
 
-type rotationMachine = machine.Machine[rotation.Snapshot, effects.Action]
+type rotationMachine = machine.Machine[*rotation.Snapshot, effects.Action]
 
 // load compiles a table under the generic laws and the rotation's, with the registered guards and effects and more.
 func load(text string, more ...effects.Effect) (*rotationMachine, error) {

@@ -62,7 +62,7 @@ var _ = Describe("The laws (architecture, The laws a table must obey)", func() {
 
 	It("hold what an effect does, not what it is called", func() {
 		purge := effects.Effect{Name: "purge", Writes: []string{rotation.WriteDelete},
-			Apply: func(s rotation.Snapshot) (rotation.Snapshot, []effects.Action, error) { return s, nil, nil }}
+			Apply: func(s *rotation.Snapshot) (*rotation.Snapshot, []effects.Action, error) { return s, nil, nil }}
 		text := edited(putting("pending-wait", "do", "purge", ""))
 		_, err := load(text, purge)
 		Expect(err).To(MatchError(breach{"mirror-before-delete", "pending-wait", "do",

@@ -31,7 +31,8 @@ type RowVerdict struct {
 // ConditionVerdict is what a guard said, and whether that satisfies the condition.
 type ConditionVerdict struct {
 	Condition
-	Verdict Verdict
+	// Verdict is shared by every row that asks for the guard.
+	Verdict *Verdict
 	// Holds says that the condition is satisfied: with `not`, that the guard does not hold.
 	Holds bool
 }
@@ -78,7 +79,7 @@ func (m *Machine[S, A]) Decide(state string, s S) (Decision, error) {
 		start := len(conditions)
 		all := true
 		for j, condition := range row.row.When {
-			v := verdicts[row.guards[j]]
+			v := &verdicts[row.guards[j]]
 			satisfied := v.Holds != condition.Not
 			all = all && satisfied
 			conditions = append(conditions, ConditionVerdict{Condition: condition, Verdict: v, Holds: satisfied})

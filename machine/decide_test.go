@@ -38,10 +38,10 @@ var _ = Describe("Deciding (architecture: One pass)", func() {
 		Expect(push.Row.ID).To(Equal("push"))
 		Expect(push.Holds).To(BeFalse())
 		Expect(push.Conditions).To(HaveExactElements(
-			machine.ConditionVerdict{Condition: machine.Is("pushed"), Verdict: machine.No("they deny pushed")},
+			machine.ConditionVerdict{Condition: machine.Is("pushed"), Verdict: new(machine.No("they deny %s", "pushed"))},
 			machine.ConditionVerdict{
 				Condition: machine.IsNot("curfew"),
-				Verdict:   machine.Yes("the curfew ends at 23:00").ChangingAt(evening.Add(time.Hour)),
+				Verdict:   new(machine.Yes("the curfew ends at %s", "23:00").ChangingAt(evening.Add(time.Hour))),
 			},
 		))
 		Expect(push.Closed()).To(Equal(push.Conditions))
@@ -180,7 +180,7 @@ var _ = Describe("Saying why (architecture: Every decision can be explained)", f
 			text, closed := strings.CutPrefix(condition, "no ")
 			guard, not := strings.CutPrefix(text, "not ")
 			r.Conditions = append(r.Conditions, machine.ConditionVerdict{
-				Condition: machine.Condition{Guard: guard, Not: not}, Holds: !closed, Verdict: machine.Verdict{Reason: guard + " and why"},
+				Condition: machine.Condition{Guard: guard, Not: not}, Holds: !closed, Verdict: new(machine.No("%s and why", guard)),
 			})
 			r.Holds = r.Holds && !closed
 		}
@@ -210,7 +210,7 @@ var _ = Describe("Saying why (architecture: Every decision can be explained)", f
 
 	It("tells what lasts of a reason from what moves with the clock", func() {
 		v := machine.No("the curfew ends at %s", "23:00").Passing(", in %s", "1h").ChangingAt(evening.Add(time.Hour))
-		Expect(v.Reason).To(Equal("the curfew ends at 23:00, in 1h"))
+		Expect(v.Reason()).To(Equal("the curfew ends at 23:00, in 1h"))
 		Expect(v.Lasting()).To(Equal("the curfew ends at 23:00"))
 		Expect(machine.Yes("they say pushed").Lasting()).To(Equal("they say pushed"))
 	})

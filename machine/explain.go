@@ -30,7 +30,7 @@ func (d Decision) Explain(w io.Writer) error {
 			if c.Holds {
 				answer = "yes"
 			}
-			fmt.Fprintf(&b, "        %-3s  %-*s  %s%s\n", answer, width, c.Condition, c.Verdict.Reason, until(c.Verdict.Until))
+			fmt.Fprintf(&b, "        %-3s  %-*s  %s%s\n", answer, width, c.Condition, c.Verdict.Reason(), until(c.Verdict.Until))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -94,9 +94,9 @@ func (d Decision) Obstacle() (RowVerdict, ConditionVerdict, bool) {
 func (d Decision) Why() string {
 	switch row, c, kept := d.Obstacle(); {
 	case kept && row.Row != d.Row:
-		return fmt.Sprintf("%s waits for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason)
+		return fmt.Sprintf("%s waits for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason())
 	case kept:
-		return fmt.Sprintf("%s fires for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason)
+		return fmt.Sprintf("%s fires for %s: %s", row.Row.ID, c.Condition, c.Verdict.Reason())
 	case d.Row == nil:
 		return fmt.Sprintf("state %s has no row", d.State)
 	}

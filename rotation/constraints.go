@@ -87,7 +87,7 @@ func replicate(s Snapshot, key string) (Replica, error) {
 
 // ownConstraint is what the candidate itself says of the key: the label of its Node, which wins because it is the
 // one value that Karpenter settled on, else the requirements of its claim.
-func (s Snapshot) ownConstraint(key string) (constraint, error) {
+func (s *Snapshot) ownConstraint(key string) (constraint, error) {
 	if node := s.SubjectNode(); node != nil {
 		if value, labelled := node.Labels[key]; labelled {
 			return constraint{{key, opIn, []string{value}}}, nil

@@ -105,7 +105,7 @@ func basisOf(s *Snapshot) basis {
 }
 
 // Fatal returns the first finding that stops new rotations; the second result is false when there is none.
-func (f Feasibility) Fatal() (Finding, bool) {
+func (f *Feasibility) Fatal() (Finding, bool) {
 	for _, finding := range f.Findings {
 		if finding.fatal() {
 			return finding, true
@@ -116,7 +116,7 @@ func (f Feasibility) Fatal() (Finding, bool) {
 
 // ShortLead tells whether the claim's own life is too short for the chances it should get: E ≤ K·P + t_rot, from the
 // claim's own values (§3.2). Such a claim is rotated at the earliest chance.
-func (f Feasibility) ShortLead(c Claim) bool {
+func (f *Feasibility) ShortLead(c *Claim) bool {
 	return f.Known && c.ExpireAfter != nil &&
 		*c.ExpireAfter <= plus(times(f.P, f.K), c.RotationBound(f.readyTimeout))
 }
@@ -215,8 +215,7 @@ func fleet(s *Snapshot) int {
 		surge = anchored.StartedAt()
 	}
 	n := 0
-	for i := range s.Claims {
-		c := &s.Claims[i]
+	for _, c := range s.Claims {
 		if !c.Deleting() && (!surge.Readable || c.Created.Before(surge.At)) {
 			n++
 		}

@@ -45,8 +45,9 @@ var _ = Describe("the symbols of a pool (§3.2)", func() {
 	)
 
 	It("are unknown for a pool that is not governed", func() {
-		Expect(rotation.Judge(rotation.Snapshot{Pool: poolNamed("web"), Claims: fleetOf(3)})).To(Equal(rotation.Feasibility{}))
-		_, fatal := rotation.Feasibility{}.Fatal()
+		f := rotation.Judge(rotation.Snapshot{Pool: poolNamed("web"), Claims: fleetOf(3)})
+		Expect(f).To(Equal(rotation.Feasibility{}))
+		_, fatal := f.Fatal()
 		Expect(fatal).To(BeFalse())
 	})
 
@@ -76,7 +77,7 @@ var _ = Describe("the symbols of a pool (§3.2)", func() {
 		func(expected time.Duration, grace time.Duration, edits ...policyEdit) {
 			f := judged(policyNamed("api", edits...), poolNamed("web", func(p *rotation.Pool) { p.TerminationGracePeriod = &grace }), 1)
 			Expect(f.RotationEstimate).To(Equal(expected))
-			Expect(f.RotationBound).To(Equal(rotation.Claim{TerminationGracePeriod: &grace}.RotationBound(f.RotationBound-grace-rotation.Buffer)),
+			Expect(f.RotationBound).To(Equal((&rotation.Claim{TerminationGracePeriod: &grace}).RotationBound(f.RotationBound-grace-rotation.Buffer)),
 				"t_rot never depends on an estimate")
 		},
 		Entry("unset, with room", 15*time.Minute, time.Hour),
@@ -166,13 +167,14 @@ var _ = Describe("the symbols of a pool (§3.2)", func() {
 		finding, fatal := f.Fatal()
 		Expect(fatal).To(BeTrue())
 		Expect(finding.Code).To(Equal(rotation.OverrideGBelowOne))
-		_, fatal = judged(policyNamed("api", chances(1), requiring()), poolNamed("web"), 1).Fatal()
+		warned := judged(policyNamed("api", chances(1), requiring()), poolNamed("web"), 1)
+		_, fatal = warned.Fatal()
 		Expect(fatal).To(BeFalse(), "warnings stop nothing")
 	})
 })
 
 var _ = Describe("the size of a fleet, N (§3.2)", func() {
-	nodes := func(pool rotation.Pool, claims []rotation.Claim) int {
+	nodes := func(pool rotation.Pool, claims []*rotation.Claim) int {
 		governance := rotation.Govern(assessments(policyNamed("api")), nil)
 		return rotation.Judge(rotation.Snapshot{Now: newYear, Pool: pool, Governance: governance, Claims: claims}).Nodes
 	}
@@ -180,7 +182,7 @@ var _ = Describe("the size of a fleet, N (§3.2)", func() {
 		pool.Annotations = map[string]string{rotation.KeyActiveRotation: claim}
 		return pool
 	}
-	surging := func(startedAt string) []rotation.Claim {
+	surging := func(startedAt string) []*rotation.Claim {
 		claims := fleetOf(4)
 		claims[0].Annotations = map[string]string{rotation.KeyStartedAt: startedAt}
 		claims[3].Created = newYear.Add(aDay)
@@ -214,7 +216,7 @@ var _ = Describe("a claim with a short lead (§3.2)", func() {
 
 	DescribeTable("lives no longer than the lead time by its own values",
 		func(short bool, expireAfter, grace *time.Duration) {
-			Expect(f.ShortLead(rotation.Claim{ExpireAfter: expireAfter, TerminationGracePeriod: grace})).To(Equal(short))
+			Expect(f.ShortLead(&rotation.Claim{ExpireAfter: expireAfter, TerminationGracePeriod: grace})).To(Equal(short))
 		},
 		Entry("exactly the lead time", true, &lead, ptr.To(time.Hour)),
 		Entry("a nanosecond more", false, ptr.To(lead+1), ptr.To(time.Hour)),
@@ -224,7 +226,7 @@ var _ = Describe("a claim with a short lead (§3.2)", func() {
 	)
 
 	It("has no lead to be short of where the pool is not governed", func() {
-		Expect(rotation.Feasibility{}.ShortLead(rotation.Claim{ExpireAfter: new(time.Duration)})).To(BeFalse())
+		Expect((&rotation.Feasibility{}).ShortLead(&rotation.Claim{ExpireAfter: new(time.Duration)})).To(BeFalse())
 	})
 })
 
@@ -290,11 +292,13 @@ func TestSmallestExpireAfterThatWouldDo(t *testing.T) {
 		s := draw(t)
 		least := rotation.Judge(s).LeadTime + time.Second
 		s.Pool.ExpireAfter = &least
-		if _, fatal := rotation.Judge(s).Fatal(); fatal {
+		enough := rotation.Judge(s)
+		if _, fatal := enough.Fatal(); fatal {
 			t.Fatalf("%s does not do", least)
 		}
 		s.Pool.ExpireAfter = ptr.To(least - time.Second)
-		if _, fatal := rotation.Judge(s).Fatal(); !fatal {
+		tooLittle := rotation.Judge(s)
+		if _, fatal := tooLittle.Fatal(); !fatal {
 			t.Fatalf("%s does", least-time.Second)
 		}
 	})

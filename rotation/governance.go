@@ -52,19 +52,18 @@ func Resolve(assessments []Assessment, poolLabels map[string]string) Resolution 
 	if winner == nil {
 		return Resolution{Reason: unselected(assessments)}
 	}
-	constraints := plural(winner.selector.specificity, "label constraint")
 	if len(rivals) > 0 {
 		rivals = append(rivals, winner.Policy.Name)
 		slices.Sort(rivals)
 		return Resolution{Tied: rivals, Reason: fmt.Sprintf(
 			"RotationPolicies %s select the NodePool with %s each; give one of them a further constraint, or narrow the others",
-			enumerate(rivals), constraints)}
+			enumerate(rivals), winner.constraints)}
 	}
 	r := Resolution{Winner: winner.Policy, Invalid: winner.Invalid(), winner: winner}
 	if r.Invalid {
 		r.Reason = "the RotationPolicy that selects the NodePool is Invalid: " + winner.Reason()
 	} else {
-		r.Reason = "RotationPolicy " + winner.Policy.Name + " governs the NodePool, which it selects with " + constraints
+		r.Reason = winner.governs
 	}
 	return r
 }

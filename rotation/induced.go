@@ -37,11 +37,11 @@ func Induced(s Snapshot) (claim Claim, found bool, reason string) {
 // launchedUnbound finds the induced claim before its Node is there. Nothing ties the two together yet, so it concludes
 // only where the placeholder still waits for a node, no second claim could be meant, and no other Pod can have asked for
 // the one. Without the first, a rollback that is repeated after a crash could take the next claim to come along.
-func (s Snapshot) launchedUnbound(subject Claim) (Claim, bool, string) {
+func (s *Snapshot) launchedUnbound(subject Claim) (Claim, bool, string) {
 	if pod := s.Placeholder(); pod == nil || pod.Spec.NodeName != "" {
 		return Claim{}, false, fmt.Sprintf("no placeholder of NodeClaim %s waits for a node that Karpenter would launch", subject.Name)
 	}
-	var launched []Claim
+	var launched []*Claim
 	for _, c := range s.Claims {
 		if c.Name != subject.Name && c.NodeName == "" && !c.Deleting() && ofAttempt(c, subject.StartedAt()) {
 			launched = append(launched, c)
@@ -51,7 +51,7 @@ func (s Snapshot) launchedUnbound(subject Claim) (Claim, bool, string) {
 		return Claim{}, false, fmt.Sprintf("%d NodeClaims without a Node were launched since the rotation of NodeClaim %s began; exactly one would be taken for its surge",
 			len(launched), subject.Name)
 	}
-	claim := launched[0]
+	claim := *launched[0]
 	for _, pod := range s.Unbound {
 		if s.couldHaveInduced(pod, claim, subject.Name) {
 			return Claim{}, false, fmt.Sprintf("NodeClaim %s may have been launched for Pod %s/%s instead of the placeholder of NodeClaim %s",
@@ -65,7 +65,7 @@ func (s Snapshot) launchedUnbound(subject Claim) (Claim, bool, string) {
 // couldHaveInduced tells whether Karpenter can have launched the claim for this Pod. It says no only where it is sure:
 // the Pod is this rotation's placeholder, of a kind that Karpenter provisions nothing for, younger than the claim, held
 // back from scheduling, or unable to run in the pool.
-func (s Snapshot) couldHaveInduced(pod *corev1.Pod, claim Claim, subject string) bool {
+func (s *Snapshot) couldHaveInduced(pod *corev1.Pod, claim Claim, subject string) bool {
 	switch {
 	case placeholderOf(pod, subject), Finished(pod), ownedByDaemonSet(pod), mirrored(pod):
 		return false
@@ -97,7 +97,7 @@ func Reapable(s Snapshot) (claim Claim, ok bool, reason string) {
 	case !started.Readable:
 		return Claim{}, false, fmt.Sprintf("NodeClaim %s does not tell when its attempt started (%s=%q), so NodeClaim %s may be older and is left alone",
 			subject.Name, KeyStartedAt, subject.Annotations[KeyStartedAt], claim.Name)
-	case !ofAttempt(claim, started):
+	case !ofAttempt(&claim, started):
 		return Claim{}, false, fmt.Sprintf("NodeClaim %s is of %s and the attempt started at %s: it was there before",
 			claim.Name, FormatStamp(claim.Created), FormatStamp(started.At))
 	}
@@ -109,7 +109,7 @@ func Reapable(s Snapshot) (claim Claim, ok bool, reason string) {
 
 // guest says what on the node, or on its way to it, would miss it; empty when nothing would. A node without an entry
 // in PodsByNode was not looked at, which is not the same as empty.
-func (s Snapshot) guest(node, subject string) string {
+func (s *Snapshot) guest(node, subject string) string {
 	if node == "" {
 		return ""
 	}
@@ -136,7 +136,7 @@ func placeholderOf(pod *corev1.Pod, claim string) bool {
 }
 
 // ofAttempt tells whether the claim is not older than the start of the attempt; never so when that cannot be read.
-func ofAttempt(c Claim, started Stamp) bool {
+func ofAttempt(c *Claim, started Stamp) bool {
 	return started.Readable && !inSeconds(c.Created).Before(inSeconds(started.At))
 }
 

@@ -176,8 +176,7 @@ func preference(weight int32, expressions []corev1.NodeSelectorRequirement) core
 func hostsToAvoid(s Snapshot) []string {
 	subject := s.SubjectName()
 	hosts := map[string]bool{}
-	for i := range s.Claims {
-		c := &s.Claims[i]
+	for _, c := range s.Claims {
 		if node := s.Nodes[c.NodeName]; node != nil && (c.Name == subject || s.Selection.Due[c.Name]) {
 			hosts[hostnameOf(node)] = true
 		}

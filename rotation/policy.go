@@ -153,6 +153,9 @@ type Assessment struct {
 	Findings []Finding
 
 	selector selector
+	// constraints counts those of the selector in words; governs says that the policy governs a pool. Both are told of
+	// every pool in every pass.
+	constraints, governs string
 }
 
 // Assess reads a policy and finds everything that is wrong with it at policy level (§3.2, §5.4). The survey of its
@@ -161,6 +164,8 @@ func Assess(p *v1alpha1.RotationPolicy, from time.Time) Assessment {
 	a := Assessment{Policy: p}
 	var problems, faults []error
 	a.selector, problems = readSelector(p.Spec.NodePoolSelector)
+	a.constraints = plural(a.selector.specificity, "label constraint")
+	a.governs = "RotationPolicy " + p.Name + " governs the NodePool, which it selects with " + a.constraints
 	a.Terms, faults = termsOf(p)
 	problems = append(problems, faults...)
 

@@ -137,10 +137,10 @@ func grace(d time.Duration) poolEdit         { return func(p *rotation.Pool) { p
 func withoutGrace() poolEdit                 { return func(p *rotation.Pool) { p.TerminationGracePeriod = nil } }
 
 // fleetOf is a number of claims, born at the new year, in the order of their names.
-func fleetOf(n int) []rotation.Claim {
-	claims := make([]rotation.Claim, n)
+func fleetOf(n int) []*rotation.Claim {
+	claims := make([]*rotation.Claim, n)
 	for i := range claims {
-		claims[i] = rotation.Claim{Object: rotation.Object{Name: fmt.Sprintf("claim-%04d", i)}, Created: newYear}
+		claims[i] = &rotation.Claim{Object: rotation.Object{Name: fmt.Sprintf("claim-%04d", i)}, Created: newYear}
 	}
 	return claims
 }

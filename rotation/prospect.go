@@ -25,7 +25,7 @@ type Prospect struct {
 }
 
 // Prospect tells where the claim of this name stands. The second result is false when the pool has no such claim.
-func (s Snapshot) Prospect(name string) (Prospect, bool) {
+func (s *Snapshot) Prospect(name string) (Prospect, bool) {
 	claim, found := s.Claim(name)
 	if !found {
 		return Prospect{}, false
@@ -36,19 +36,19 @@ func (s Snapshot) Prospect(name string) (Prospect, bool) {
 		p.Reason = "no claim of the pool is rotated: " + s.Governance.Reason
 		return p, true
 	}
-	p.LeadTime = s.LeadTime(claim)
-	p.Due, _ = s.DueAt(claim)
-	first := ""
-	for i, c := range s.Claims {
-		candidacy := s.Selection.Candidacies[i]
+	p.LeadTime = s.LeadTime(&claim)
+	p.Due, _ = s.DueAt(&claim)
+	var first *Claim
+	for _, c := range s.Claims {
+		candidacy, _ := s.candidacy(c, s.Node)
 		switch {
 		case c.Name == name:
 			p.Candidacy = candidacy
 			p.Place++
-		case candidacy.Standing == Eligible && before(c, claim):
+		case candidacy.Standing == Eligible && before(c, &claim):
 			p.Place++
-			if other, _ := s.Claim(first); first == "" || before(c, other) {
-				first = c.Name
+			if first == nil || before(c, first) {
+				first = c
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (s Snapshot) Prospect(name string) (Prospect, bool) {
 
 // because says what of all that is known about the claim decides. first is the claim that comes before every other one
 // ahead of it.
-func (p Prospect) because(s Snapshot, first string) string {
+func (p Prospect) because(s *Snapshot, first *Claim) string {
 	switch {
 	case p.Claim == s.Anchor():
 		return fmt.Sprintf("NodeClaim %s is the one that is being rotated", p.Claim)
@@ -70,7 +70,7 @@ func (p Prospect) because(s Snapshot, first string) string {
 	case s.Selection.Refusal != "":
 		return p.Explain() + ", were it not for its pool: " + s.Selection.Refusal
 	case p.Place > 1:
-		return fmt.Sprintf("%s, but %s before it: NodeClaim %s is the next", p.Explain(), comes(p.Place-1), first)
+		return fmt.Sprintf("%s, but %s before it: NodeClaim %s is the next", p.Explain(), comes(p.Place-1), first.Name)
 	default:
 		return fmt.Sprintf("NodeClaim %s is the candidate: of those that may be rotated it comes first", p.Claim)
 	}

@@ -54,7 +54,8 @@ var _ = Describe("A claim's prospect (§3.2)", func() {
 	})
 
 	It("is none of a claim that the pool does not have", func() {
-		_, found := APool(three...).Prospect("x")
+		s := APool(three...)
+		_, found := s.Prospect("x")
 		Expect(found).To(BeFalse())
 	})
 

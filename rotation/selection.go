@@ -4,7 +4,6 @@ package rotation
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,51 +43,64 @@ type Selection struct {
 	Candidate string
 	// Candidates is the number of claims that are eligible.
 	Candidates int
-	// Candidacies has every claim's standing, in the order of Snapshot.Claims.
-	Candidacies []Candidacy
+	// Claims is the number of claims that were judged: those of the pool, or none of one that is not governed.
+	Claims int
+	// Soonest is the claim whose standing changes first by itself; any claim where none does.
+	Soonest Candidacy
+	// Kept is the first claim that is of age, and that only a change of the cluster can make a candidate; zero when there is
+	// none.
+	Kept Candidacy
 	// Due names the claims that are of age, eligible or not.
 	Due map[string]bool
 	// Next is the earliest instant at which a claim can become eligible by itself; zero if none can.
 	Next time.Time
 }
 
-// Select judges every claim and picks the one with the earliest deadline, then the oldest, then by name (§3.2).
-func Select(s Snapshot) Selection {
+// Select judges every claim and picks the one with the earliest deadline, then the oldest, then by name (§3.2). It asks
+// for the Nodes of claims that are of age, by name; nil stands for one that is not known.
+func Select(s *Snapshot, node func(name string) *corev1.Node) Selection {
 	sel := Selection{Refusal: refusal(s)}
 	if s.Governance.Policy == nil {
 		return sel
 	}
-	sel.Candidacies = make([]Candidacy, len(s.Claims))
-	best := -1
-	for i := range s.Claims {
-		c := &s.Claims[i]
-		dueAt, everDue := s.Governance.dueAt(c)
-		if everDue && !s.Now.Before(dueAt) {
-			if sel.Due == nil {
-				sel.Due = map[string]bool{}
-			}
-			sel.Due[c.Name] = true
-		}
-		candidacy := candidacyOf(&s, c, dueAt, everDue)
-		sel.Candidacies[i] = candidacy
-		sel.Next = earlier(sel.Next, candidacy.Until)
-		if candidacy.Standing != Eligible {
-			continue
-		}
-		sel.Candidates++
-		if best < 0 || before(*c, s.Claims[best]) {
-			best = i
+	sel.Claims = len(s.Claims)
+	var best *Claim
+	for _, c := range s.Claims {
+		candidacy, due := s.candidacy(c, node)
+		sel.note(candidacy, due)
+		if candidacy.Standing == Eligible && (best == nil || before(c, best)) {
+			best = c
 		}
 	}
-	if best >= 0 && sel.Refusal == "" {
-		sel.Candidate = s.Claims[best].Name
+	if best != nil && sel.Refusal == "" {
+		sel.Candidate = best.Name
 	}
 	return sel
 }
 
+// note takes one claim's candidacy down, and whether the claim is of age.
+func (sel *Selection) note(c Candidacy, due bool) {
+	if due {
+		if sel.Due == nil {
+			sel.Due = map[string]bool{}
+		}
+		sel.Due[c.Claim] = true
+	}
+	sel.Next = earlier(sel.Next, c.Until)
+	if sel.Soonest.Until.IsZero() || (!c.Until.IsZero() && c.Until.Before(sel.Soonest.Until)) {
+		sel.Soonest = c
+	}
+	if due && sel.Kept == (Candidacy{}) && c.Until.IsZero() && c.Standing != BeingDeleted && c.Standing != AlreadyExpired {
+		sel.Kept = c
+	}
+	if c.Standing == Eligible {
+		sel.Candidates++
+	}
+}
+
 // refusal says why a pool starts no rotation at all: nothing governs it, it is going away, it is static, or Karpenter
 // itself reports it as not ready (§3.2).
-func refusal(s Snapshot) string {
+func refusal(s *Snapshot) string {
 	switch {
 	case s.Governance.Policy == nil:
 		return s.Governance.Reason
@@ -105,9 +117,8 @@ func refusal(s Snapshot) string {
 
 // DueAt is the first instant at which the claim is of age: past deadline − leadTime, or past the age of an explicit
 // override (§3.2). The second result is false when no instant is: the claim has no deadline and no override applies.
-func (s Snapshot) DueAt(c Claim) (time.Time, bool) { return s.Governance.dueAt(&c) }
+func (s *Snapshot) DueAt(c *Claim) (time.Time, bool) { return s.Governance.dueAt(c) }
 
-// dueAt is asked for every claim in every pass: it copies neither.
 func (g *Governance) dueAt(c *Claim) (time.Time, bool) {
 	if g.Terms.AgeThreshold != nil {
 		return After(c.Created.Add(*g.Terms.AgeThreshold)), true
@@ -119,24 +130,39 @@ func (g *Governance) dueAt(c *Claim) (time.Time, bool) {
 }
 
 // LeadTime is how long before its deadline a claim is selected: K·P + t_rot (§3.2).
-func (s Snapshot) LeadTime(c Claim) time.Duration { return s.Governance.leadTime(&c) }
+func (s *Snapshot) LeadTime(c *Claim) time.Duration { return s.Governance.leadTime(c) }
 
 func (g *Governance) leadTime(c *Claim) time.Duration {
 	return time.Duration(g.Terms.K)*g.Survey.P + c.RotationBound(g.Terms.ReadyTimeout)
 }
 
-func candidacyOf(s *Snapshot, c *Claim, dueAt time.Time, everDue bool) Candidacy {
-	out := Candidacy{Claim: c.Name}
+// Candidacies has every claim's standing, in the order of Claims; it is nil where no policy governs the pool.
+func (s *Snapshot) Candidacies() []Candidacy {
+	if s.Governance.Policy == nil {
+		return nil
+	}
+	all := make([]Candidacy, len(s.Claims))
+	for i, c := range s.Claims {
+		all[i], _ = s.candidacy(c, s.Node)
+	}
+	return all
+}
+
+// candidacy is one claim's standing, and whether the claim is of age.
+func (s *Snapshot) candidacy(c *Claim, node func(name string) *corev1.Node) (out Candidacy, due bool) {
+	dueAt, everDue := s.Governance.dueAt(c)
+	due = everDue && !s.Now.Before(dueAt)
+	out.Claim = c.Name
 	switch { // most claims of most passes go no further
 	case c.Deleting():
 		out.Standing = BeingDeleted
-		return out
+		return out, due
 	case !everDue:
 		out.Standing = NeverDue
-		return out
-	case s.Now.Before(dueAt):
+		return out, due
+	case !due:
 		out.Standing, out.Until = NotYetDue, dueAt
-		return out
+		return out, due
 	}
 	switch state, err := c.State(); {
 	case !c.Ready:
@@ -149,14 +175,22 @@ func candidacyOf(s *Snapshot, c *Claim, dueAt time.Time, everDue bool) Candidacy
 		out.Standing = InRotation
 	case state == StateFailed && !c.Backoff(s.Governance.Terms.RetryBackoff).Over(s.Now):
 		out.Standing, out.Until = BackingOff, c.Backoff(s.Governance.Terms.RetryBackoff).End()
-	case s.Nodes[c.NodeName] == nil:
-		out.Standing = WithoutNode
-	case ProtectedByOperator(s.Nodes[c.NodeName]):
-		out.Standing = Protected
 	default:
-		out.Standing = Eligible
+		out.Standing = onNode(node(c.NodeName))
 	}
-	return out
+	return out, due
+}
+
+// onNode is the standing of a claim that only its Node can keep.
+func onNode(node *corev1.Node) Standing {
+	switch {
+	case node == nil:
+		return WithoutNode
+	case ProtectedByOperator(node):
+		return Protected
+	default:
+		return Eligible
+	}
 }
 
 // ProtectedByOperator tells whether the Node carries a do-not-disrupt that is not ours. Only the literal "true"
@@ -166,7 +200,7 @@ func ProtectedByOperator(node *corev1.Node) bool {
 }
 
 // before orders candidates: earliest deadline first and those without one last, then the oldest, then by name.
-func before(a, b Claim) bool {
+func before(a, b *Claim) bool {
 	deadlineA, hasA := a.Deadline()
 	deadlineB, hasB := b.Deadline()
 	switch {
@@ -223,36 +257,16 @@ func (c Candidacy) Explain() string {
 
 // Explain is a sentence that says why there is no candidate: what keeps a claim that is of age, and the claim that can
 // become one soonest, else how the claims stand.
-func (sel Selection) Explain() string {
-	if sel.Refusal != "" {
+func (sel *Selection) Explain() string {
+	switch {
+	case sel.Refusal != "":
 		return sel.Refusal
-	}
-	if len(sel.Candidacies) == 0 {
+	case sel.Claims == 0:
 		return "the pool has no NodeClaim"
 	}
-	first := sel.Candidacies[0]
-	for _, c := range sel.Candidacies[1:] {
-		if first.Until.IsZero() || (!c.Until.IsZero() && c.Until.Before(first.Until)) {
-			first = c
-		}
+	told := sel.Soonest.Explain()
+	if sel.Kept != (Candidacy{}) && sel.Kept != sel.Soonest {
+		told = sel.Kept.Explain() + "; " + told
 	}
-	told := first.Explain()
-	if kept, found := sel.kept(); found && kept != first {
-		told = kept.Explain() + "; " + told
-	}
-	return fmt.Sprintf("none of %d NodeClaims may be rotated; %s", len(sel.Candidacies), told)
-}
-
-// kept is the first claim that is of age, and that only a change of the cluster can make a candidate.
-func (sel Selection) kept() (Candidacy, bool) {
-	if len(sel.Due) == 0 {
-		return Candidacy{}, false
-	}
-	i := slices.IndexFunc(sel.Candidacies, func(c Candidacy) bool {
-		return sel.Due[c.Claim] && c.Until.IsZero() && c.Standing != BeingDeleted && c.Standing != AlreadyExpired
-	})
-	if i < 0 {
-		return Candidacy{}, false
-	}
-	return sel.Candidacies[i], true
+	return fmt.Sprintf("none of %d NodeClaims may be rotated; %s", sel.Claims, told)
 }

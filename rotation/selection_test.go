@@ -19,7 +19,10 @@ import (
 const dueAge = 5*Day + 22*time.Hour + 43*time.Minute
 
 // standing is the standing of the only claim of a pool.
-func standing(facts ...Fact) rotation.Candidacy { return APool(facts...).Selection.Candidacies[0] }
+func standing(facts ...Fact) rotation.Candidacy {
+	s := APool(facts...)
+	return s.Candidacies()[0]
+}
 
 // ofAge is a claim that has come of age, of which the facts are so.
 func ofAge(facts ...ClaimFact) Fact {
@@ -128,7 +131,7 @@ func TestTheChoiceIsTheFirstOfTheEligible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Snapshots().Draw(t, "snapshot")
 		var eligible []rotation.Claim
-		for _, c := range s.Selection.Candidacies {
+		for _, c := range s.Candidacies() {
 			if c.Standing == rotation.Eligible {
 				claim, _ := s.Claim(c.Claim)
 				eligible = append(eligible, claim)

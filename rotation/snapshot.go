@@ -45,15 +45,17 @@ type Governance struct {
 
 // Snapshot is one NodePool and everything its rotation depends on, read at one instant. It is a value: guards only
 // read it, and an effect returns a changed copy. Nothing that it points to is ever changed in place, because the
-// pointers lead into the cache.
+// pointers lead into the cache. It is handed on by pointer, which spares the copy of a large struct, and is not changed
+// behind that one either.
 type Snapshot struct {
 	Now        time.Time
 	Settings   Settings
 	Pool       Pool
 	Governance Governance
 	// Claims of the pool, sorted by name.
-	Claims []Claim
-	// Nodes by name: those of the pool, and any that carries the surge-for marker of the pool's rotation.
+	Claims []*Claim
+	// Nodes by name: of those of the pool, and of any others that carry the surge-for marker of the pool's rotation, the ones
+	// that the rotation touches.
 	Nodes map[string]*corev1.Node
 	// Placeholders are the placeholder Pods of the pool's rotation; ordinarily one or none.
 	Placeholders []*corev1.Pod
@@ -77,15 +79,15 @@ type Snapshot struct {
 // policy's feasibility. The Pods of the nodes that Touched names may be added after it.
 func (s Snapshot) Observe() Snapshot {
 	s.Feasibility = Judge(s)
-	s.Selection = Select(s)
+	s.Selection = Select(&s, s.Node)
 	return s
 }
 
 // Anchor is the name of the claim whose rotation is anchored on the pool; empty when there is none.
-func (s Snapshot) Anchor() string { return s.Pool.Annotations[KeyActiveRotation] }
+func (s *Snapshot) Anchor() string { return s.Pool.Annotations[KeyActiveRotation] }
 
 // AnchorValue reads the anchor or one of its companions, also after this pass has cleared them.
-func (s Snapshot) AnchorValue(key string) string {
+func (s *Snapshot) AnchorValue(key string) string {
 	if s.Cleared != nil {
 		return s.Cleared[key]
 	}
@@ -94,7 +96,7 @@ func (s Snapshot) AnchorValue(key string) string {
 
 // SubjectName is the name of the claim that the pass is about: the anchored one, also when this pass has let it go,
 // else the candidate; empty when there is neither.
-func (s Snapshot) SubjectName() string {
+func (s *Snapshot) SubjectName() string {
 	if anchor := s.AnchorValue(KeyActiveRotation); anchor != "" {
 		return anchor
 	}
@@ -103,32 +105,35 @@ func (s Snapshot) SubjectName() string {
 
 // Subject is the claim that the pass is about. The second result is false when there is none, or when the
 // anchored claim no longer exists.
-func (s Snapshot) Subject() (Claim, bool) { return s.Claim(s.SubjectName()) }
+func (s *Snapshot) Subject() (Claim, bool) { return s.Claim(s.SubjectName()) }
 
 // Claim finds a claim of the pool by name.
-func (s Snapshot) Claim(name string) (Claim, bool) {
+func (s *Snapshot) Claim(name string) (Claim, bool) {
 	i := sort.Search(len(s.Claims), func(i int) bool { return s.Claims[i].Name >= name })
 	if i == len(s.Claims) || s.Claims[i].Name != name {
 		return Claim{}, false
 	}
-	return s.Claims[i], true
+	return *s.Claims[i], true
 }
 
 // ClaimOfNode finds the claim whose Node has this name.
-func (s Snapshot) ClaimOfNode(node string) (Claim, bool) {
+func (s *Snapshot) ClaimOfNode(node string) (Claim, bool) {
 	if node == "" {
 		return Claim{}, false
 	}
-	for i := range s.Claims {
-		if s.Claims[i].NodeName == node {
-			return s.Claims[i], true
+	for _, c := range s.Claims {
+		if c.NodeName == node {
+			return *c, true
 		}
 	}
 	return Claim{}, false
 }
 
+// Node finds a Node by name; nil when it is not known.
+func (s *Snapshot) Node(name string) *corev1.Node { return s.Nodes[name] }
+
 // SubjectNode is the Node of the claim that the pass is about; nil when it is not known.
-func (s Snapshot) SubjectNode() *corev1.Node {
+func (s *Snapshot) SubjectNode() *corev1.Node {
 	c, ok := s.Subject()
 	if !ok {
 		return nil
@@ -137,7 +142,7 @@ func (s Snapshot) SubjectNode() *corev1.Node {
 }
 
 // Placeholder is the Pod that reserves the surge's room: the one with the rotation's own name. Nil when missing.
-func (s Snapshot) Placeholder() *corev1.Pod {
+func (s *Snapshot) Placeholder() *corev1.Pod {
 	name := PlaceholderName(s.SubjectName())
 	for _, pod := range s.Placeholders {
 		if pod.Name == name {
@@ -148,39 +153,44 @@ func (s Snapshot) Placeholder() *corev1.Pod {
 }
 
 // WithPoolAnnotations returns a snapshot whose pool carries the annotations in set and lacks those in remove.
-func (s Snapshot) WithPoolAnnotations(set map[string]string, remove ...string) Snapshot {
-	s.Pool.Annotations = Annotate(s.Pool.Annotations, set, remove...)
-	return s
+func (s *Snapshot) WithPoolAnnotations(set map[string]string, remove ...string) *Snapshot {
+	next := *s
+	next.Pool.Annotations = Annotate(s.Pool.Annotations, set, remove...)
+	return &next
 }
 
 // WithClaim returns a snapshot in which claim replaces the one of the same name.
-func (s Snapshot) WithClaim(claim Claim) Snapshot {
-	s.Claims = slices.Clone(s.Claims)
-	for i := range s.Claims {
-		if s.Claims[i].Name == claim.Name {
-			s.Claims[i] = claim
+func (s *Snapshot) WithClaim(claim Claim) *Snapshot {
+	next := *s
+	next.Claims = slices.Clone(s.Claims)
+	for i, c := range s.Claims {
+		if c.Name == claim.Name {
+			next.Claims[i] = &claim
 		}
 	}
-	return s
+	return &next
 }
 
 // WithNode returns a snapshot in which node replaces the one of the same name.
-func (s Snapshot) WithNode(node *corev1.Node) Snapshot {
-	s.Nodes = maps.Clone(s.Nodes)
-	s.Nodes[node.Name] = node
-	return s
+func (s *Snapshot) WithNode(node *corev1.Node) *Snapshot {
+	next := *s
+	next.Nodes = maps.Clone(s.Nodes)
+	next.Nodes[node.Name] = node
+	return &next
 }
 
 // WithPlaceholder returns a snapshot that has the Pod among its placeholders.
-func (s Snapshot) WithPlaceholder(pod *corev1.Pod) Snapshot {
-	s.Placeholders = append(slices.Clone(s.Placeholders), pod)
-	return s
+func (s *Snapshot) WithPlaceholder(pod *corev1.Pod) *Snapshot {
+	next := *s
+	next.Placeholders = append(slices.Clone(s.Placeholders), pod)
+	return &next
 }
 
 // WithoutPlaceholder returns a snapshot without the placeholder of this name.
-func (s Snapshot) WithoutPlaceholder(name string) Snapshot {
-	s.Placeholders = slices.DeleteFunc(slices.Clone(s.Placeholders), func(p *corev1.Pod) bool { return p.Name == name })
-	return s
+func (s *Snapshot) WithoutPlaceholder(name string) *Snapshot {
+	next := *s
+	next.Placeholders = slices.DeleteFunc(slices.Clone(s.Placeholders), func(p *corev1.Pod) bool { return p.Name == name })
+	return &next
 }
 
 // Annotate returns a copy of annotations with set applied and remove taken out.

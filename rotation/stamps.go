@@ -58,17 +58,17 @@ func (p Pause) End() time.Time {
 
 // StartedAt is when the attempt in flight began: absent means that it has yet to be stamped, unreadable that it
 // has timed out.
-func (c Claim) StartedAt() Stamp { return ParseStamp(c.Annotations, KeyStartedAt) }
+func (c *Claim) StartedAt() Stamp { return ParseStamp(c.Annotations, KeyStartedAt) }
 
 // FailedAt is when the last attempt failed: absent means that no backoff runs, unreadable that it is not over.
-func (c Claim) FailedAt() Stamp { return ParseStamp(c.Annotations, KeyFailedAt) }
+func (c *Claim) FailedAt() Stamp { return ParseStamp(c.Annotations, KeyFailedAt) }
 
 // maxBackoffDoublings caps the escalated backoff at eight times retryBackoff (§3.2).
 const maxBackoffDoublings = 3
 
 // Backoff is the pause that a failed claim keeps before its next attempt: retryBackoff · 2^(retry-count − 1), at
 // most eight times retryBackoff (§3.2). It is not over while retry-count cannot be read.
-func (c Claim) Backoff(retryBackoff time.Duration) Pause {
+func (c *Claim) Backoff(retryBackoff time.Duration) Pause {
 	count, readable := c.RetryCount()
 	stamp := c.FailedAt()
 	if !readable {
@@ -79,7 +79,7 @@ func (c Claim) Backoff(retryBackoff time.Duration) Pause {
 }
 
 // RetryCount is the number of failed attempts; absent is 0. The second result is false when it cannot be read.
-func (c Claim) RetryCount() (int, bool) {
+func (c *Claim) RetryCount() (int, bool) {
 	value, present := c.Annotations[KeyRetryCount]
 	if !present {
 		return 0, true
@@ -92,17 +92,17 @@ func (c Claim) RetryCount() (int, bool) {
 }
 
 // Cooldown is gate A: the pause after a success (§5.2).
-func (s Snapshot) Cooldown() Pause {
+func (s *Snapshot) Cooldown() Pause {
 	return Pause{ParseStamp(s.Pool.Annotations, KeyLastRotationAt), s.Governance.Terms.CooldownAfter}
 }
 
 // FailurePause is gate B: the pause after a failure (§5.2).
-func (s Snapshot) FailurePause() Pause {
+func (s *Snapshot) FailurePause() Pause {
 	return Pause{ParseStamp(s.Pool.Annotations, KeyLastFailureAt), s.Governance.Terms.FailurePause}
 }
 
 // Freeze reads the operator's hold on the pool: absent means not frozen, unreadable means frozen (§3.1).
-func (s Snapshot) Freeze() (frozen bool, until Stamp) {
+func (s *Snapshot) Freeze() (frozen bool, until Stamp) {
 	stamp := ParseStamp(s.Pool.Annotations, KeyFreeze)
 	return stamp.Present && (!stamp.Readable || s.Now.Before(stamp.At)), stamp
 }
@@ -112,7 +112,7 @@ const MostFreezeReason = 200
 
 // FreezeReason is what an operator gave as the reason of the freeze, on one line, cut to MostFreezeReason, and without what
 // is not printed: it goes to terminals. Empty without one. Anybody may have written it: it is told, and decides nothing.
-func (s Snapshot) FreezeReason() string {
+func (s *Snapshot) FreezeReason() string {
 	printed := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

@@ -70,7 +70,7 @@ func pauseSince(at time.Time, length time.Duration) rotation.Pause {
 
 var _ = DescribeTable("The backoff escalates: retryBackoff · 2^(retry-count − 1), at most 8× (§3.2)",
 	func(count string, times int) {
-		claim := rotation.Claim{Annotations: map[string]string{rotation.KeyFailedAt: rotation.FormatStamp(Opening), rotation.KeyRetryCount: count}}
+		claim := &rotation.Claim{Annotations: map[string]string{rotation.KeyFailedAt: rotation.FormatStamp(Opening), rotation.KeyRetryCount: count}}
 		Expect(claim.Backoff(30 * time.Minute).End()).To(BeTemporally("==", Opening.Add(time.Duration(times)*30*time.Minute)))
 	},
 	Entry("a failure that was not counted", "0", 1),
@@ -80,7 +80,7 @@ var _ = DescribeTable("The backoff escalates: retryBackoff · 2^(retry-count −
 
 var _ = Describe("The count of failures (§5.3)", func() {
 	count := func(annotations map[string]string) (int, bool) {
-		return rotation.Claim{Annotations: annotations}.RetryCount()
+		return (&rotation.Claim{Annotations: annotations}).RetryCount()
 	}
 
 	It("is 0 where it is absent", func() {
@@ -93,9 +93,9 @@ var _ = Describe("The count of failures (§5.3)", func() {
 			annotations := map[string]string{rotation.KeyRetryCount: value}
 			_, readable := count(annotations)
 			Expect(readable).To(BeFalse())
-			Expect(rotation.Claim{Annotations: annotations}.Backoff(time.Minute).Over(Opening)).To(BeFalse())
+			Expect((&rotation.Claim{Annotations: annotations}).Backoff(time.Minute).Over(Opening)).To(BeFalse())
 			annotations[rotation.KeyFailedAt] = rotation.FormatStamp(Opening.Add(-Day))
-			Expect(rotation.Claim{Annotations: annotations}.Backoff(time.Minute).Over(Opening)).To(BeFalse())
+			Expect((&rotation.Claim{Annotations: annotations}).Backoff(time.Minute).Over(Opening)).To(BeFalse())
 		},
 		Entry("nothing", ""), Entry("a word", "twice"), Entry("less than none", "-1"), Entry("a fraction", "1.5"), Entry("beyond counting", "99999999999999999999"),
 	)
@@ -103,7 +103,8 @@ var _ = Describe("The count of failures (§5.3)", func() {
 
 var _ = DescribeTable("A freeze (§3.1)",
 	func(fact Fact, frozen bool) {
-		held, _ := APool(fact).Freeze()
+		s := APool(fact)
+		held, _ := s.Freeze()
 		Expect(held).To(Equal(frozen))
 	},
 	Entry("ahead holds", Frozen(time.Second), true),
@@ -115,12 +116,17 @@ var _ = DescribeTable("A freeze (§3.1)",
 )
 
 var _ = Describe("A freeze's reason (§3.1)", func() {
+	told := func(facts ...Fact) string {
+		s := APool(facts...)
+		return s.FreezeReason()
+	}
+
 	It("is told on one line, and cut where it has no end", func() {
-		Expect(APool().FreezeReason()).To(BeEmpty())
-		Expect(APool(PoolAnnotated(rotation.KeyFreezeReason, " release\n\tof the shop ")).FreezeReason()).To(Equal("release of the shop"))
-		Expect(APool(PoolAnnotated(rotation.KeyFreezeReason, "re\x1b[31mlease\u202e \x07of the shop")).FreezeReason()).To(
+		Expect(told()).To(BeEmpty())
+		Expect(told(PoolAnnotated(rotation.KeyFreezeReason, " release\n\tof the shop "))).To(Equal("release of the shop"))
+		Expect(told(PoolAnnotated(rotation.KeyFreezeReason, "re\x1b[31mlease\u202e \x07of the shop"))).To(
 			Equal("re[31mlease of the shop"), "nothing in it may steer a terminal")
-		long := APool(PoolAnnotated(rotation.KeyFreezeReason, strings.Repeat("é", 500))).FreezeReason()
+		long := told(PoolAnnotated(rotation.KeyFreezeReason, strings.Repeat("é", 500)))
 		Expect(long).To(Equal(strings.Repeat("é", rotation.MostFreezeReason-1) + "…"))
 	})
 })

@@ -65,7 +65,7 @@ func State(s Snapshot) (string, error) {
 
 // State is the claim's own state annotation; empty when it never took part in a rotation. The error is an
 // *UnknownValueError.
-func (c Claim) State() (string, error) {
+func (c *Claim) State() (string, error) {
 	switch state := c.Annotations[KeyState]; state {
 	case "", StatePending, StateDraining, StateFailed, StateExpired:
 		return state, nil
@@ -75,7 +75,7 @@ func (c Claim) State() (string, error) {
 }
 
 // Underway tells whether the claim's own state says that a rotation of it has begun and not ended.
-func (c Claim) Underway() bool {
+func (c *Claim) Underway() bool {
 	state := c.Annotations[KeyState]
 	return state == StatePending || state == StateDraining
 }
@@ -85,7 +85,7 @@ const clockSkew = time.Minute
 
 // releasedDraining tells whether the claim was being deleted by the time a rotation let it go. Where it is hard to tell, and
 // where the stamp cannot be read, it was: a pool that stays closed for a while too long is the safe side.
-func (c Claim) releasedDraining() bool {
+func (c *Claim) releasedDraining() bool {
 	released := ParseStamp(c.Annotations, KeyReleasedAt)
 	if !released.Present || !c.Deleting() {
 		return false
@@ -96,7 +96,7 @@ func (c Claim) releasedDraining() bool {
 // Stray names a claim whose state says that a rotation of it is under way, though none is anchored on it; empty where there
 // is none. No crash leaves one behind: an anchor was taken away by another hand, or its NodePool was replaced. Until the
 // sweep has put it right (§5.3) no rotation may start beside it.
-func (s Snapshot) Stray() string {
+func (s *Snapshot) Stray() string {
 	for _, c := range s.Claims {
 		if !c.Deleting() && c.Name != s.Anchor() && c.Underway() {
 			return c.Name
@@ -108,9 +108,8 @@ func (s Snapshot) Stray() string {
 // Settled tells whether no claim of this pool that we deleted is still draining; otherwise it names one. A rotation
 // whose governance was lost while its claim drained has let the anchor go: the claim's released-at keeps the next
 // rotation from starting beside it (§3.8).
-func (s Snapshot) Settled() (bool, string) {
-	for i := range s.Claims {
-		c := &s.Claims[i]
+func (s *Snapshot) Settled() (bool, string) {
+	for _, c := range s.Claims {
 		if !c.Deleting() || c.Name == s.Anchor() {
 			continue
 		}

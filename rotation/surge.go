@@ -130,7 +130,7 @@ func Unschedulable(pod *corev1.Pod) string {
 }
 
 // unfit says why the Node cannot take the workloads over; empty when it can.
-func (s Snapshot) unfit(placeholder *corev1.Pod, node *corev1.Node) string {
+func (s *Snapshot) unfit(placeholder *corev1.Pod, node *corev1.Node) string {
 	claim, known := s.ClaimOfNode(node.Name)
 	switch pool := node.Labels[LabelNodePool]; {
 	case pool != s.Pool.Name:

@@ -72,11 +72,11 @@ func withClaim(name string, sinceStart time.Duration, annotations map[string]str
 // withLaunch adds a claim that has no Node yet.
 func withLaunch(name string, sinceStart time.Duration) change {
 	return func(s *rotation.Snapshot) {
-		s.Claims = append(s.Claims, rotation.Claim{
+		s.Claims = append(s.Claims, &rotation.Claim{
 			Object:  rotation.Object{Name: name},
 			Created: surgeStart.Add(sinceStart),
 		})
-		slices.SortFunc(s.Claims, func(a, b rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(s.Claims, func(a, b *rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 
@@ -84,7 +84,7 @@ func editClaim(name string, edit func(*rotation.Claim)) change {
 	return func(s *rotation.Snapshot) {
 		claim, _ := s.Claim(name)
 		edit(&claim)
-		*s = s.WithClaim(claim)
+		*s = *s.WithClaim(claim)
 	}
 }
 

@@ -154,7 +154,7 @@ var _ = Describe("surge-claim (§5.3)", func() {
 })
 
 func withoutClaim(s rotation.Snapshot, name string) rotation.Snapshot {
-	var left []rotation.Claim
+	var left []*rotation.Claim
 	for _, c := range s.Claims {
 		if c.Name != name {
 			left = append(left, c)

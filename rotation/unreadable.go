@@ -52,8 +52,7 @@ var meanings = []struct {
 // Unreadables lists every annotation of the pool and its claims that cannot be read.
 func Unreadables(s Snapshot) []Unreadable {
 	found := unreadableOf(nil, "NodePool", s.Pool.Name, s.Pool.Annotations)
-	for i := range s.Claims {
-		c := &s.Claims[i]
+	for _, c := range s.Claims {
 		found = unreadableOf(found, "NodeClaim", c.Name, c.Annotations)
 	}
 	return found
@@ -89,11 +88,11 @@ func readableMode(annotations map[string]string, key string) bool {
 }
 
 func readableCount(annotations map[string]string, _ string) bool {
-	_, readable := Claim{Annotations: annotations}.RetryCount()
+	_, readable := (&Claim{Annotations: annotations}).RetryCount()
 	return readable
 }
 
 func readableState(annotations map[string]string, _ string) bool {
-	_, err := Claim{Annotations: annotations}.State()
+	_, err := (&Claim{Annotations: annotations}).State()
 	return err == nil
 }

@@ -82,7 +82,7 @@ type Claim struct {
 
 // Deadline is when Karpenter expires the claim, by the claim's own expireAfter, never the pool's (§3.2).
 // The second result is false when the claim never expires.
-func (c Claim) Deadline() (time.Time, bool) {
+func (c *Claim) Deadline() (time.Time, bool) {
 	if c.ExpireAfter == nil {
 		return time.Time{}, false
 	}
@@ -91,18 +91,18 @@ func (c Claim) Deadline() (time.Time, bool) {
 
 // FirstToExpire names the claim that Karpenter expires first, of those that are not on their way out, and when (§3.2). The
 // last result is false where none has a deadline.
-func FirstToExpire(claims []Claim) (name string, deadline time.Time, known bool) {
-	for i := range claims {
-		at, expires := claims[i].Deadline()
-		if expires && !claims[i].Deleting() && (!known || at.Before(deadline)) {
-			name, deadline, known = claims[i].Name, at, true
+func FirstToExpire(claims []*Claim) (name string, deadline time.Time, known bool) {
+	for _, c := range claims {
+		at, expires := c.Deadline()
+		if expires && !c.Deleting() && (!known || at.Before(deadline)) {
+			name, deadline, known = c.Name, at, true
 		}
 	}
 	return name, deadline, known
 }
 
 // GracePeriod is the claim's terminationGracePeriod, with one hour in place of an unset one (§3.2).
-func (c Claim) GracePeriod() time.Duration {
+func (c *Claim) GracePeriod() time.Duration {
 	if c.TerminationGracePeriod == nil {
 		return DefaultTerminationGracePeriod
 	}
@@ -110,12 +110,12 @@ func (c Claim) GracePeriod() time.Duration {
 }
 
 // DrainBound is how long the claim's drain may take, from its deletionTimestamp, before it counts as stuck (§3.3).
-func (c Claim) DrainBound() time.Duration { return c.GracePeriod() + Buffer }
+func (c *Claim) DrainBound() time.Duration { return c.GracePeriod() + Buffer }
 
 // RotationBound is t_rot: the longest a rotation of this claim can take (§3.2).
-func (c Claim) RotationBound(readyTimeout time.Duration) time.Duration {
+func (c *Claim) RotationBound(readyTimeout time.Duration) time.Duration {
 	return readyTimeout + c.GracePeriod() + Buffer
 }
 
 // Deleting is true once the claim has a deletionTimestamp.
-func (c Claim) Deleting() bool { return !c.Deleted.IsZero() }
+func (c *Claim) Deleting() bool { return !c.Deleted.IsZero() }

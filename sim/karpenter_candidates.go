@@ -135,14 +135,14 @@ type relocation struct {
 // rehouse plans the Pods of a node onto the others, after those that need room already; onto those that have initialized
 // as far as they have room.
 func (w *World) rehouse(node *corev1.Node) relocation {
-	standing, starting := map[string][]*host{}, map[string][]*host{}
+	standing, starting := map[string][]host{}, map[string][]host{}
 	for _, pool := range w.NodePools() {
 		standing[pool.Name], starting[pool.Name] = nil, nil
-		for _, h := range w.hostsOf(pool.Name, map[string][]*host{}) {
-			switch there := w.Node(h.node.Name); {
-			case there == nil || hasTaint(there, taintNotReady):
+		for _, h := range w.hostsOf(pool.Name, map[string][]host{}) {
+			switch {
+			case h.node == nil || hasTaint(h.node, taintNotReady):
 				starting[pool.Name] = append(starting[pool.Name], h)
-			case there.Name != node.Name:
+			case h.node.Name != node.Name:
 				standing[pool.Name] = append(standing[pool.Name], h)
 			}
 		}
@@ -181,7 +181,7 @@ func (w *World) draftsFor(homeless []wish) (drafts []*draft, housed bool) {
 	for i := range homeless {
 		wish := &homeless[i]
 		if slices.ContainsFunc(drafts, func(d *draft) bool {
-			fits := d.host.room.holds(wish.requests) && wish.admits(d.host.node)
+			fits := d.host.room.holds(wish.requests) && wish.admits(w.started(d.host))
 			if fits {
 				d.host.room = d.host.room.minus(wish.requests)
 			}

@@ -19,8 +19,10 @@ import (
 // Karpenter's provisioner: it finds room for every Pod that is Unschedulable, and for those on Nodes that are being
 // deleted, on what is there and on what is already being launched; for the rest it creates claims.
 
-// host is a node that Pods can be planned onto: one that is there, or that a claim will bring.
+// host is what Pods can be planned onto: a claim whose node is there, or that will bring one.
 type host struct {
+	claim *karpenterv1.NodeClaim
+	// node is nil until the claim has brought one.
 	node *corev1.Node
 	room amounts
 }
@@ -28,7 +30,7 @@ type host struct {
 func (w *World) provision() {
 	pools := w.toProvision()
 	wishes := w.homeless(pools)
-	hosts := map[string][]*host{}
+	hosts := map[string][]host{}
 	unserved := map[string]bool{}
 	for i := range wishes {
 		wish := &wishes[i]
@@ -38,8 +40,8 @@ func (w *World) provision() {
 		pool, _ := poolOfPod(wish.pod)
 		unserved[pool] = true
 		if h, pool := w.claimFor(wish); h != nil {
-			hosts[pool] = append(w.hostsOf(pool, hosts), h)
 			h.room = h.room.minus(wish.requests)
+			hosts[pool] = append(w.hostsOf(pool, hosts), *h)
 		}
 	}
 	w.news.provisioned(pools, unserved)
@@ -74,10 +76,12 @@ func (w *World) homeless(pools map[string]bool) []wish {
 }
 
 // planned finds room for the Pod on what is there or coming.
-func (w *World) planned(wish *wish, hosts map[string][]*host) bool {
+func (w *World) planned(wish *wish, hosts map[string][]host) bool {
 	for _, pool := range w.poolsFor(wish.pod) {
-		for _, h := range w.hostsOf(pool.Name, hosts) {
-			if h.room.holds(wish.requests) && wish.admits(h.node) {
+		of := w.hostsOf(pool.Name, hosts)
+		for i := range of {
+			h := &of[i]
+			if h.room.holds(wish.requests) && wish.admits(w.started(h)) {
 				h.room = h.room.minus(wish.requests)
 				return true
 			}
@@ -86,37 +90,41 @@ func (w *World) planned(wish *wish, hosts map[string][]*host) bool {
 	return false
 }
 
-// hostsOf are the hosts of a pool, as they will be once they have started.
-func (w *World) hostsOf(pool string, known map[string][]*host) []*host {
+// hostsOf are the hosts of a pool.
+func (w *World) hostsOf(pool string, known map[string][]host) []host {
 	if hosts, made := known[pool]; made {
 		return hosts
 	}
 	nobody := &corev1.Pod{} // of the priority that most have
-	claims := w.NodeClaimsBy(byPool, pool)
-	hosts := make([]*host, 0, len(claims)+1)
+	claims, next := w.NodeClaimsBy(byPool, pool), w.following(pool)
+	hosts := make([]host, 0, len(claims)+1)
 	for _, claim := range claims {
 		if claim.DeletionTimestamp != nil {
 			continue
 		}
-		node := w.Node(claim.Status.NodeName)
-		if node == nil {
-			node = w.expected(claim)
-			hosts = append(hosts, &host{node, amountsOf(node.Status.Allocatable)})
-			continue
+		switch b := next(claim.Status.NodeName); {
+		case b == nil:
+			hosts = append(hosts, host{claim, nil, amountsOf(w.config.Karpenter.shape(pool))})
+		case b.node.DeletionTimestamp == nil:
+			hosts = append(hosts, host{claim, b.node, w.room(b, nobody)})
 		}
-		if node.DeletionTimestamp != nil {
-			continue
-		}
-		room := w.room(node, nobody)
-		if hasTaint(node, taintNotReady) {
-			started := *node
-			started.Spec.Taints = claim.Spec.Taints
-			node = &started
-		}
-		hosts = append(hosts, &host{node, room})
 	}
 	known[pool] = hosts
 	return hosts
+}
+
+// started is the host's Node as it will be once it has started.
+func (w *World) started(h *host) *corev1.Node {
+	switch {
+	case h.node == nil:
+		return w.expected(h.claim)
+	case hasTaint(h.node, taintNotReady):
+		started := *h.node
+		started.Spec.Taints = h.claim.Spec.Taints
+		return &started
+	default:
+		return h.node
+	}
 }
 
 // expected is the Node that a claim will bring.
@@ -174,7 +182,7 @@ func (w *World) draftFor(wish *wish, more map[string]int) *draft {
 				continue
 			}
 			claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
-			return &draft{claim, &host{node, room}, wish.pod}
+			return &draft{claim, &host{claim, nil, room}, wish.pod}
 		}
 	}
 	return nil

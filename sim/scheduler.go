@@ -11,7 +11,6 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
-	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim/cluster"
 )
 
@@ -48,25 +47,19 @@ func (w *World) place(pod *corev1.Pod) *corev1.Node {
 	wish := w.wishOf(pod)
 	var best *corev1.Node
 	var bestScore, bestRoom int64
-	for _, node := range w.nodesFor(pod) {
-		room := w.room(node, pod) // known, and sooner compared than labels
-		if !room.holds(wish.requests) || !wish.admits(node) {
+	berths := w.berthsFor(pod)
+	for i := range berths {
+		b := &berths[i]
+		room := w.room(b, pod) // known, and sooner compared than labels
+		if !room.holds(wish.requests) || !wish.admits(b.node) {
 			continue
 		}
-		score := wish.score(node)
+		score := wish.score(b.node)
 		if best == nil || score > bestScore || (score == bestScore && room.cpu > bestRoom) {
-			best, bestScore, bestRoom = node, score, room.cpu
+			best, bestScore, bestRoom = b.node, score, room.cpu
 		}
 	}
 	return best
-}
-
-// nodesFor narrows the search where the Pod names its pool.
-func (w *World) nodesFor(pod *corev1.Pod) []*corev1.Node {
-	if pool := pod.Spec.NodeSelector[rotation.LabelNodePool]; pool != "" {
-		return w.NodesBy(byPool, pool)
-	}
-	return w.Nodes()
 }
 
 func (w *World) bind(pod *corev1.Pod, node *corev1.Node) {
@@ -101,12 +94,14 @@ func (w *World) preempt(pod *corev1.Pod) bool {
 	wish := w.wishOf(pod)
 	var chosen *corev1.Node
 	var victims []*corev1.Pod
-	for _, node := range w.nodesFor(pod) {
-		if !wish.admits(node) {
+	berths := w.berthsFor(pod)
+	for i := range berths {
+		b := &berths[i]
+		if !wish.admits(b.node) {
 			continue
 		}
-		if v := w.victims(node, pod, wish.requests); v != nil && (chosen == nil || len(v) < len(victims)) {
-			chosen, victims = node, v
+		if v := w.victims(b, pod, wish.requests); v != nil && (chosen == nil || len(v) < len(victims)) {
+			chosen, victims = b.node, v
 		}
 	}
 	if chosen == nil {
@@ -127,9 +122,9 @@ func (w *World) leaving(node *corev1.Node, pod *corev1.Pod) bool {
 	})
 }
 
-func (w *World) victims(node *corev1.Node, pod *corev1.Pod, requests amounts) []*corev1.Pod {
+func (w *World) victims(b *berth, pod *corev1.Pod, requests amounts) []*corev1.Pod {
 	var lesser []*corev1.Pod
-	for _, p := range w.PodsBy(byNode, node.Name) {
+	for _, p := range w.PodsBy(byNode, b.name) {
 		if priorityOf(p) < priorityOf(pod) && p.DeletionTimestamp == nil {
 			lesser = append(lesser, p)
 		}
@@ -137,7 +132,7 @@ func (w *World) victims(node *corev1.Node, pod *corev1.Pod, requests amounts) []
 	if len(lesser) == 0 {
 		return nil
 	}
-	room := w.room(node, pod)
+	room := w.room(b, pod)
 	slices.SortStableFunc(lesser, func(a, b *corev1.Pod) int { return cmp.Compare(priorityOf(a), priorityOf(b)) })
 	for i, p := range lesser {
 		room = room.plus(requestsOf(p))

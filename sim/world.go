@@ -75,7 +75,7 @@ type World struct {
 // alone from then on. The error names an object that cannot be placed.
 func New(config Config, objects ...client.Object) (*World, error) {
 	config = config.withDefaults()
-	w := &World{config: &config, now: config.Start.UTC(), crews: crewsOf(config.Workloads), news: newNews()}
+	w := &World{config: &config, now: config.Start.UTC(), crews: crewsOf(config.Workloads), news: newNews(), rooms: rooms{berths: map[string][]berth{}}}
 	w.Cluster = cluster.New(w, indexes())
 	w.PriorityClasses = map[string]cluster.PriorityClass{
 		config.Settings.PriorityClass: {Value: placeholderPriority, PreemptionPolicy: corev1.PreemptNever},
@@ -206,6 +206,7 @@ func (w *World) makeKarpenters(move Move) {
 // changed tells everybody of a change whom it concerns.
 func (w *World) changed(c cluster.Change) {
 	w.note(c)
+	w.furnish(c)
 	if w.control != nil {
 		w.control.notice(c)
 	}
@@ -278,7 +279,6 @@ func (w *World) podChanged(before, after *corev1.Pod) {
 // nodeChanged wakes the scheduler, the daemon sets, and Karpenter.
 func (w *World) nodeChanged(before, after *corev1.Node) {
 	if after == nil {
-		w.rooms.forget(before.Name)
 		w.call(Move{Verb: schedule})
 		return
 	}

@@ -30,8 +30,8 @@ func AClaim(name string, facts ...ClaimFact) Fact {
 		for _, fact := range facts {
 			fact(&claim, s.Now)
 		}
-		s.Claims = append(s.Claims, claim)
-		slices.SortFunc(s.Claims, func(a, b rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
+		s.Claims = append(s.Claims, &claim)
+		slices.SortFunc(s.Claims, func(a, b *rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
 		if claim.NodeName != "" {
 			ANode(claim.NodeName)(s)
 		}

@@ -33,7 +33,6 @@ func Clone(s rotation.Snapshot) rotation.Snapshot {
 	s.Budgets = cloneEach(s.Budgets)
 	s.Cleared = maps.Clone(s.Cleared)
 	s.Feasibility.Findings = slices.Clone(s.Feasibility.Findings)
-	s.Selection.Candidacies = slices.Clone(s.Selection.Candidacies)
 	s.Selection.Due = maps.Clone(s.Selection.Due)
 	return s
 }
@@ -47,12 +46,13 @@ func clonePool(p rotation.Pool) rotation.Pool {
 	return p
 }
 
-func cloneClaim(c rotation.Claim) rotation.Claim {
+func cloneClaim(of *rotation.Claim) *rotation.Claim {
+	c := *of
 	c.Labels, c.Annotations = maps.Clone(c.Labels), maps.Clone(c.Annotations)
 	c.ExpireAfter, c.TerminationGracePeriod = clonePointer(c.ExpireAfter), clonePointer(c.TerminationGracePeriod)
 	c.Allocatable = c.Allocatable.DeepCopy()
 	c.Requirements = cloneAll(c.Requirements, cloneRequirement)
-	return c
+	return &c
 }
 
 func cloneRequirement(r rotation.Requirement) rotation.Requirement {

@@ -80,7 +80,7 @@ func Grafts() map[string]Graft {
 
 // Grafted is the snapshot with another one's reading in it.
 func Grafted(s rotation.Snapshot, reading string, from rotation.Snapshot) rotation.Snapshot {
-	s.Claims = slices.Clone(s.Claims)
+	s.Claims = cloneAll(s.Claims, func(c *rotation.Claim) *rotation.Claim { return new(*c) })
 	Grafts()[reading](&s, from)
 	return s
 }
@@ -99,7 +99,7 @@ func ofClaims(graft func(onto *rotation.Claim, from rotation.Claim)) Graft {
 	return func(onto *rotation.Snapshot, from rotation.Snapshot) {
 		for i := range onto.Claims {
 			if other, both := from.Claim(onto.Claims[i].Name); both {
-				graft(&onto.Claims[i], other)
+				graft(onto.Claims[i], other)
 			}
 		}
 	}
@@ -125,16 +125,16 @@ func annotated(onto, from map[string]string, key string) map[string]string {
 
 // existence takes away the claims that the other snapshot lacks, and adds those that it has beyond.
 func existence(onto *rotation.Snapshot, from rotation.Snapshot) {
-	kept := slices.DeleteFunc(onto.Claims, func(c rotation.Claim) bool {
+	kept := slices.DeleteFunc(onto.Claims, func(c *rotation.Claim) bool {
 		_, both := from.Claim(c.Name)
 		return !both
 	})
 	for _, c := range from.Claims {
-		if !slices.ContainsFunc(kept, func(k rotation.Claim) bool { return k.Name == c.Name }) {
+		if !slices.ContainsFunc(kept, func(k *rotation.Claim) bool { return k.Name == c.Name }) {
 			kept = append(kept, c)
 		}
 	}
-	slices.SortFunc(kept, func(a, b rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(kept, func(a, b *rotation.Claim) int { return strings.Compare(a.Name, b.Name) })
 	onto.Claims = kept
 }
 

@@ -27,9 +27,10 @@ type patchRequest struct {
 
 // Patches may say what they ask for beside their document, which then need not be written to be read again.
 type (
-	// statesOperations is such a JSON patch. A value is nil, a string, a bool or an empty struct.
+	// statesOperations is such a JSON patch. An operation has a path, or else the key of an annotation; a value is nil, a
+	// string, a bool or an empty struct.
 	statesOperations interface {
-		Operations(visit func(op, path string, value any))
+		Operations(visit func(op, path, annotation string, value any))
 	}
 	// statesMetadata is such a merge patch, of nothing but annotations; a nil one is taken out.
 	statesMetadata interface {
@@ -86,7 +87,9 @@ func (r *patchRequest) body() ([]byte, error) {
 // operations are those of a JSON patch, as far as the document is one.
 func (r *patchRequest) operations() (ops []operation, understood bool) {
 	if stated, ok := r.patch.(statesOperations); ok {
-		stated.Operations(func(op, path string, value any) { ops = append(ops, operation{op, path, value}) })
+		stated.Operations(func(op, path, annotation string, value any) {
+			ops = append(ops, operation{op, path, value, annotation})
+		})
 		return ops, true
 	}
 	body, err := r.body()
@@ -234,6 +237,8 @@ type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
+	// annotation is the key that a stated operation is about, in place of a path.
+	annotation string
 }
 
 const (
@@ -248,7 +253,7 @@ func (d *draft) operate(ops []operation) (understood bool, err error) {
 	for i := range ops {
 		op := &ops[i]
 		_, isNode := d.object.(*corev1.Node)
-		switch key, ofAnnotation := annotationOf(op.Path); {
+		switch key, ofAnnotation := op.ofAnnotation(); {
 		case ofAnnotation:
 			understood, err = d.annotate(op, key)
 		case op.Path == annotationsPath:
@@ -273,9 +278,12 @@ func (d *draft) operate(ops []operation) (understood bool, err error) {
 // pointerEscapes are taken back from a JSON pointer's parts (RFC 6901).
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// annotationOf reads the annotation's key off a JSON pointer.
-func annotationOf(path string) (string, bool) {
-	key, found := strings.CutPrefix(path, annotationsPath+"/")
+// ofAnnotation tells the key of the annotation that the operation is about.
+func (o *operation) ofAnnotation() (string, bool) {
+	if o.annotation != "" {
+		return o.annotation, true
+	}
+	key, found := strings.CutPrefix(o.Path, annotationsPath+"/")
 	if !found {
 		return "", false
 	}
@@ -287,7 +295,7 @@ func annotationOf(path string) (string, bool) {
 
 func (d *draft) annotate(op *operation, key string) (understood bool, err error) {
 	if d.annotations == nil {
-		return true, fmt.Errorf("%s operation does not apply: doc is missing path: %q: missing value", op.Op, op.Path)
+		return true, fmt.Errorf("%s operation does not apply: doc is missing path: %q: missing value", op.Op, op.path())
 	}
 	value, present := d.annotations[key]
 	text, isText := op.Value.(string)
@@ -356,5 +364,13 @@ func tested(op *operation, holds bool) error {
 	if holds {
 		return nil
 	}
-	return fmt.Errorf("testing value %s failed: test failed", op.Path)
+	return fmt.Errorf("testing value %s failed: test failed", op.path())
+}
+
+// path is the operation's JSON pointer.
+func (o *operation) path() string {
+	if o.annotation != "" {
+		return annotationsPath + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(o.annotation)
+	}
+	return o.Path
 }

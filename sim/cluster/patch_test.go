@@ -112,9 +112,13 @@ type withOperations struct {
 	ops []operation
 }
 
-func (p withOperations) Operations(visit func(op, path string, value any)) {
+func (p withOperations) Operations(visit func(op, path, annotation string, value any)) {
 	for _, op := range p.ops {
-		visit(op.Op, op.Path, op.Value)
+		if key, is := op.ofAnnotation(); is && key != "" {
+			visit(op.Op, "", key, op.Value)
+		} else {
+			visit(op.Op, op.Path, "", op.Value)
+		}
 	}
 }
 

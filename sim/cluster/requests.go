@@ -33,10 +33,10 @@ func (c *Cluster) find(kind Kind, key Key) (client.Object, error) {
 
 // create stores a new object. Its status is the cluster's to write, except for what admission gives a Pod.
 func (c *Cluster) create(o client.Object) (client.Object, error) {
-	if copied, ok := o.DeepCopyObject().(client.Object); ok {
-		o = copied
+	if _, err := KindOf(o); err != nil {
+		return nil, err
 	}
-	return c.adopt(o)
+	return c.adopt(shallow(o))
 }
 
 // adopt is create of an object that is nobody else's.

@@ -67,6 +67,15 @@ func (v *View) Version() uint64 { return v.version }
 // Find finds an object of any kind; nil when there is none of this key.
 func (v *View) Find(kind Kind, key Key) client.Object { return v.tables[kind].get(key) }
 
+// Kept finds an object of the kind of the one that is handed in, which may be nil; nil when there is none.
+func (v *View) Kept(of client.Object, key client.ObjectKey) client.Object {
+	kind, err := KindOf(of)
+	if err != nil {
+		return nil
+	}
+	return v.tables[kind].get(Key(key))
+}
+
 // Each visits every object, kind by kind and in order.
 func (v *View) Each(visit func(Kind, client.Object)) {
 	for k := range v.tables {

@@ -113,7 +113,7 @@ func (c *canon) place(claim string) byte {
 // renewable tells whether an attempt at the claim would have to take the anchor over first.
 func renewable(np *karpenterv1.NodePool, claim *karpenterv1.NodeClaim) bool {
 	return np != nil && np.Annotations[rotation.KeyActiveRotation] == claim.Name &&
-		!rotation.Claim{Annotations: claim.Annotations}.Underway() && np.Annotations[rotation.KeyAnchoredOn] != claim.ResourceVersion
+		!(&rotation.Claim{Annotations: claim.Annotations}).Underway() && np.Annotations[rotation.KeyAnchoredOn] != claim.ResourceVersion
 }
 
 // released tells a claim that was let go while it drained ('d') from one that was let go before ('r').

@@ -142,7 +142,7 @@ func TestMistakesInTheTableThatTheLawsLetPass(t *testing.T) {
 }
 
 // tabled is the product's table on changed guards and effects, and without the laws that are named.
-func tabled(t *testing.T, table string, guard map[string]func(rotation.Snapshot) machine.Verdict, effect map[string]applied, unlawful ...string) *controller.Machine {
+func tabled(t *testing.T, table string, guard map[string]func(*rotation.Snapshot) machine.Verdict, effect map[string]applied, unlawful ...string) *controller.Machine {
 	t.Helper()
 	gs, es := guards.All(), effects.All()
 	changed := 0
@@ -176,7 +176,7 @@ func tabled(t *testing.T, table string, guard map[string]func(rotation.Snapshot)
 	return m
 }
 
-type applied = func(rotation.Snapshot) (rotation.Snapshot, []effects.Action, error)
+type applied = func(*rotation.Snapshot) (*rotation.Snapshot, []effects.Action, error)
 
 // effectOf is the product's own effect.
 func effectOf(name string) applied {
@@ -184,18 +184,18 @@ func effectOf(name string) applied {
 	return all[slices.IndexFunc(all, func(e effects.Effect) bool { return e.Name == name })].Apply
 }
 
-func guardOf(name string) func(rotation.Snapshot) machine.Verdict {
+func guardOf(name string) func(*rotation.Snapshot) machine.Verdict {
 	all := guards.All()
 	return all[slices.IndexFunc(all, func(g guards.Guard) bool { return g.Name == name })].Check
 }
 
 // nothing is an effect that has been forgotten.
-func nothing(s rotation.Snapshot) (rotation.Snapshot, []effects.Action, error) { return s, nil, nil }
+func nothing(s *rotation.Snapshot) (*rotation.Snapshot, []effects.Action, error) { return s, nil, nil }
 
 // altered changes the actions of an effect.
 func altered(name string, change func(effects.Action) effects.Action) applied {
 	apply := effectOf(name)
-	return func(s rotation.Snapshot) (rotation.Snapshot, []effects.Action, error) {
+	return func(s *rotation.Snapshot) (*rotation.Snapshot, []effects.Action, error) {
 		s, actions, err := apply(s)
 		for i := range actions {
 			actions[i] = change(actions[i])
@@ -221,12 +221,11 @@ func forgetting(name string, keys ...string) applied {
 }
 
 // seen shows a guard or an effect another snapshot.
-func seen(s rotation.Snapshot, node func(*corev1.Node)) rotation.Snapshot {
-	s.Nodes = maps.Clone(s.Nodes)
-	for name, n := range s.Nodes {
+func seen(s *rotation.Snapshot, node func(*corev1.Node)) *rotation.Snapshot {
+	for _, n := range s.Nodes {
 		changed := n.DeepCopy()
 		node(changed)
-		s.Nodes[name] = changed
+		s = s.WithNode(changed)
 	}
 	return s
 }
@@ -242,10 +241,10 @@ func marking(name, marker string) applied {
 	})
 }
 
-func yes(rotation.Snapshot) machine.Verdict { return machine.Yes("it is taken for granted") }
+func yes(*rotation.Snapshot) machine.Verdict { return machine.Yes("it is taken for granted") }
 
 func TestMistakesInGuardsAndEffects(t *testing.T) {
-	type checks = map[string]func(rotation.Snapshot) machine.Verdict
+	type checks = map[string]func(*rotation.Snapshot) machine.Verdict
 	type effs = map[string]applied
 	for _, m := range []struct {
 		name    string
@@ -254,38 +253,37 @@ func TestMistakesInGuardsAndEffects(t *testing.T) {
 		saying  string
 		in      []string
 	}{
-		{"the surge is taken for ready while its placeholder is being removed", checks{"surge_ready": func(s rotation.Snapshot) machine.Verdict {
-			s.Placeholders = slices.Clone(s.Placeholders)
-			for i, p := range s.Placeholders {
+		{"the surge is taken for ready while its placeholder is being removed", checks{"surge_ready": func(s *rotation.Snapshot) machine.Verdict {
+			for _, p := range s.Placeholders {
 				p = p.DeepCopy()
 				p.DeletionTimestamp = nil
-				s.Placeholders[i] = p
+				s = s.WithoutPlaceholder(p.Name).WithPlaceholder(p)
 			}
 			return guardOf("surge_ready")(s)
 		}}, nil, "without a ready surge", []string{"one old node"}},
-		{"the surge is taken for ready on a node that is not", checks{"surge_ready": func(s rotation.Snapshot) machine.Verdict {
+		{"the surge is taken for ready on a node that is not", checks{"surge_ready": func(s *rotation.Snapshot) machine.Verdict {
 			return guardOf("surge_ready")(seen(s, func(n *corev1.Node) { setNodeReady(n, true) }))
 		}}, nil, "without a ready surge", []string{"one old node"}},
 		{"no earlier drain is looked for", checks{"pool_settled": yes}, nil, "starts beside", []string{"the policy alone comes and goes"}},
-		{"a freeze that cannot be read does not count", checks{"frozen": func(s rotation.Snapshot) machine.Verdict {
+		{"a freeze that cannot be read does not count", checks{"frozen": func(s *rotation.Snapshot) machine.Verdict {
 			if _, until := s.Freeze(); until.Present && !until.Readable {
 				return machine.No("it cannot be read")
 			}
 			return guardOf("frozen")(s)
 		}}, nil, "is frozen", []string{"an operator's freeze"}},
-		{"every candidate is late", checks{"forceful_fallback": func(s rotation.Snapshot) machine.Verdict {
+		{"every candidate is late", checks{"forceful_fallback": func(s *rotation.Snapshot) machine.Verdict {
 			if s.Selection.Candidate == "" || !s.Governance.Terms.FallbackEnabled {
 				return machine.No("no")
 			}
 			return machine.Yes("late")
 		}}, nil, "fallback true", []string{"the fallback"}},
-		{"an attempt times out at once", checks{"ready_timeout_elapsed": func(s rotation.Snapshot) machine.Verdict {
+		{"an attempt times out at once", checks{"ready_timeout_elapsed": func(s *rotation.Snapshot) machine.Verdict {
 			if _, exists := s.Claim(s.Anchor()); !exists {
 				return machine.No("gone")
 			}
 			return machine.Yes("elapsed")
 		}}, nil, "", []string{"one old node"}},
-		{"a deletion by another hand is not seen", checks{"deletion_timestamp": func(rotation.Snapshot) machine.Verdict { return machine.No("not seen") }}, nil, "", []string{"one old node"}},
+		{"a deletion by another hand is not seen", checks{"deletion_timestamp": func(*rotation.Snapshot) machine.Verdict { return machine.No("not seen") }}, nil, "", []string{"one old node"}},
 		{"the anchor is cleared without its companions", nil, effs{"clear_anchor": altered("clear_anchor", func(a effects.Action) effects.Action {
 			patch, is := a.(effects.PatchPool)
 			if is {
@@ -297,12 +295,13 @@ func TestMistakesInGuardsAndEffects(t *testing.T) {
 			"an operator protects", []string{"an operator's marks"}},
 		{"an operator's cordon is taken for ours", nil, effs{"freeze": marking("freeze", rotation.KeyCordoned)}, "an operator has cordoned", []string{"an operator's marks"}},
 		{"protection and cordon are not taken back", nil, effs{"unfreeze": nothing}, "is over, and Node", []string{"one old node"}},
-		{"the induced claim is reaped whoever lives there", nil, effs{"reap": func(s rotation.Snapshot) (rotation.Snapshot, []effects.Action, error) {
-			s.PodsByNode = maps.Clone(s.PodsByNode)
+		{"the induced claim is reaped whoever lives there", nil, effs{"reap": func(s *rotation.Snapshot) (*rotation.Snapshot, []effects.Action, error) {
+			empty := *s
+			empty.PodsByNode = maps.Clone(s.PodsByNode)
 			for node := range s.PodsByNode {
-				s.PodsByNode[node] = nil
+				empty.PodsByNode[node] = nil
 			}
-			return effectOf("reap")(s)
+			return effectOf("reap")(&empty)
 		}}, "runs on it", []string{"one old node"}},
 		{"a lost governance does not say when it let go", nil, effs{"reset_claim": forgetting("reset_claim", rotation.KeyReleasedAt)}, "starts beside", []string{"the policy alone comes and goes"}},
 		{"a failure is not counted", nil, effs{"mark_failed": forgetting("mark_failed", rotation.KeyRetryCount)}, "not counted", []string{"one old node"}},

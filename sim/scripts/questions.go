@@ -66,7 +66,7 @@ func (r *run) why(pool string) error {
 		r.say("%v", err)
 		return nil
 	}
-	d, err := r.machine.Decide(state, s)
+	d, err := r.machine.Decide(state, &s)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (r *run) why(pool string) error {
 			break
 		}
 		closed := row.Closed()[0]
-		r.say("  %s waits for %s: %s", row.Row.ID, closed.Condition, closed.Verdict.Reason)
+		r.say("  %s waits for %s: %s", row.Row.ID, closed.Condition, closed.Verdict.Reason())
 	}
 	return nil
 }

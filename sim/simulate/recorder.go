@@ -242,17 +242,17 @@ func (r *recorder) passed(pass controller.Pass, told int) {
 		r.pools[s.Pool.Name] = pool
 	}
 	pool.governance, pool.feasibility = s.Governance, s.Feasibility
-	r.findingsOf(&s)
+	r.findingsOf(s)
 	if len(r.undated[s.Pool.Name]) > 0 && s.Governance.Policy != nil {
 		r.date(s)
 	}
 }
 
 // date says when the lives of the pool come of age that it has not been said of.
-func (r *recorder) date(s rotation.Snapshot) {
+func (r *recorder) date(s *rotation.Snapshot) {
 	for _, life := range r.undated[s.Pool.Name] {
 		if claim, there := s.Claim(life.Claim); there {
-			if due, ever := s.DueAt(claim); ever {
+			if due, ever := s.DueAt(&claim); ever {
 				due = due.UTC()
 				life.Due = &due
 			}

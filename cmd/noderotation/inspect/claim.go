@@ -52,7 +52,7 @@ func claimOf(s rotation.Snapshot, name string) *Claim {
 	c := &Claim{
 		Name: name, Node: claim.NodeName, Reason: prospect.Reason, Place: prospect.Place,
 		Created: stamp(claim.Created), Due: stamp(prospect.Due), Deadline: stamp(prospect.Deadline),
-		ShortLead: s.Feasibility.ShortLead(claim),
+		ShortLead: s.Feasibility.ShortLead(&claim),
 	}
 	if prospect.LeadTime > 0 && s.Governance.Terms.AgeThreshold == nil {
 		c.LeadTime = &metav1.Duration{Duration: prospect.LeadTime}

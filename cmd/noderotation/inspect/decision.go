@@ -62,7 +62,7 @@ func Decide(m *controller.Machine, s rotation.Snapshot) (Pool, *Decision) {
 	state, err := rotation.State(s)
 	if err == nil {
 		var d machine.Decision
-		if d, err = m.Decide(state, s); err == nil {
+		if d, err = m.Decide(state, &s); err == nil {
 			return decided(m, s, p, d)
 		}
 	}
@@ -92,7 +92,7 @@ func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decis
 		told.Rows = append(told.Rows, rowOf(d, row))
 	}
 	if _, obstacle, kept := d.Obstacle(); kept {
-		p.Blocked = &Blocked{obstacle.Guard, standing(obstacle), obstacle.Verdict.Reason, stamp(obstacle.Verdict.Until)}
+		p.Blocked = &Blocked{obstacle.Guard, standing(obstacle), obstacle.Verdict.Reason(), stamp(obstacle.Verdict.Until)}
 	}
 	if next, known := d.Changes(s.Now); known {
 		p.NextChange = &Change{stamp(next.Verdict.Until), next.Guard}
@@ -101,7 +101,7 @@ func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decis
 		return p, told
 	}
 	p.Row, told.Fires = d.Row.ID, d.Row.ID
-	plan, err := m.Plan(d, s)
+	plan, err := m.Plan(d, &s)
 	if err != nil {
 		told.Refusal = err.Error()
 		p.Blocked = &Blocked{Reason: err.Error()}
@@ -127,7 +127,7 @@ func rowOf(d machine.Decision, row machine.RowVerdict) Row {
 		r.Outcome = behind
 	}
 	for _, c := range row.Conditions {
-		r.Conditions = append(r.Conditions, Condition{c.String(), c.Holds, c.Verdict.Reason, stamp(c.Verdict.Until)})
+		r.Conditions = append(r.Conditions, Condition{c.String(), c.Holds, c.Verdict.Reason(), stamp(c.Verdict.Until)})
 	}
 	return r
 }
