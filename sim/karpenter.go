@@ -157,8 +157,8 @@ func (w *World) claimOfMove(move Move) *karpenterv1.NodeClaim {
 }
 
 func (w *World) claimOfNode(node *corev1.Node) *karpenterv1.NodeClaim {
-	for _, claim := range w.NodeClaimsBy(byPool, node.Labels[rotation.LabelNodePool]) {
-		if claim.Status.NodeName == node.Name {
+	for _, claim := range w.NodeClaimsBy(byClaimed, node.Name) {
+		if claim.Labels[rotation.LabelNodePool] == node.Labels[rotation.LabelNodePool] {
 			return claim
 		}
 	}

@@ -339,6 +339,7 @@ const (
 	byPool     = "noderotation/pool"
 	byNode     = "noderotation/node"
 	unbound    = "<unbound>"
+	byClaimed  = "sim/claimed-node"
 	byDeletion = "sim/deletion"
 	deleting   = "deleting"
 )
@@ -346,6 +347,7 @@ const (
 func indexes() []cluster.Index {
 	all := []cluster.Index{
 		{Of: cluster.Node, Field: byDeletion, Extract: ifDeleting},
+		{Of: cluster.NodeClaim, Field: byClaimed, Extract: claimedNode},
 	}
 	for _, i := range controller.Indexes() {
 		kind, err := cluster.KindOf(i.Object)
@@ -362,6 +364,13 @@ func ifDeleting(o client.Object) []string {
 		return nil
 	}
 	return []string{deleting}
+}
+
+func claimedNode(o client.Object) []string {
+	if claim, ok := o.(*karpenterv1.NodeClaim); ok && claim.Status.NodeName != "" {
+		return []string{claim.Status.NodeName}
+	}
+	return nil
 }
 
 func (c Config) withDefaults() Config {
