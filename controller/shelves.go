@@ -98,21 +98,24 @@ func underIndex(index Index) toolscache.IndexFunc {
 
 // NodeClaimsBy implements Shelves. So do the others.
 func (s *shelvedCache) NodeClaimsBy(index, value string) []*karpenterv1.NodeClaim {
-	return shelf[*karpenterv1.NodeClaim](s, index, value)
+	return shelf(s, index, value, func(a, b *karpenterv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // NodesBy lists Nodes.
 func (s *shelvedCache) NodesBy(index, value string) []*corev1.Node {
-	return shelf[*corev1.Node](s, index, value)
+	return shelf(s, index, value, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // PodsBy lists Pods.
 func (s *shelvedCache) PodsBy(index, value string) []*corev1.Pod {
-	return shelf[*corev1.Pod](s, index, value)
+	return shelf(s, index, value, func(a, b *corev1.Pod) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 }
 
-// shelf panics on an index that was not set up: to find nothing there would mean that the objects are gone.
-func shelf[O client.Object](s *shelvedCache, index, value string) []O {
+// shelf is what the cache has under an index, in order. It panics on an index that was not set up: to find nothing there
+// would mean that the objects are gone.
+func shelf[O client.Object](s *shelvedCache, index, value string, order func(a, b O) int) []O {
 	kept, err := s.stores[reflect.TypeFor[O]()].ByIndex(index, value)
 	if err != nil {
 		panic(fmt.Sprintf("the cache is asked for %s: %v", index, err))
@@ -123,9 +126,7 @@ func shelf[O client.Object](s *shelvedCache, index, value string) []O {
 			objects = append(objects, object)
 		}
 	}
-	slices.SortFunc(objects, func(a, b O) int {
-		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
-	})
+	slices.SortFunc(objects, order)
 	return objects
 }
 
