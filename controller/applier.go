@@ -39,9 +39,27 @@ type Applier struct {
 // which names the action. It returns the number of writes that the API server accepted. An error that overtaken
 // recognizes is ordinary.
 func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Action) (writes int, err error) {
-	run := application{Applier: a, pool: pool, begun: a.Clock.Now(), versions: map[types.UID]string{}}
+	return a.begin(a.Clock.Now()).apply(ctx, pool, actions)
+}
+
+// begin is a run over actions that were decided on at that time.
+func (a *Applier) begin(decided time.Time) *application {
+	return &application{Applier: a, begun: decided, versions: map[types.UID]string{}}
+}
+
+// application is one run over one list of actions or several.
+type application struct {
+	*Applier
+	pool  string
+	begun time.Time
+	// versions holds the resourceVersion that each object got by an earlier write of this run.
+	versions map[types.UID]string
+}
+
+func (r *application) apply(ctx context.Context, pool string, actions []effects.Action) (writes int, err error) {
+	r.pool = pool
 	for _, action := range effects.Merge(actions) {
-		wrote, err := run.carryOut(ctx, action)
+		wrote, err := r.carryOut(ctx, action)
 		if err != nil {
 			return writes, fmt.Errorf("%s: %w", action, err)
 		}
@@ -50,15 +68,6 @@ func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Acti
 		}
 	}
 	return writes, nil
-}
-
-// application is one run over a list of actions.
-type application struct {
-	*Applier
-	pool  string
-	begun time.Time
-	// versions holds the resourceVersion that each object got by an earlier write of this run.
-	versions map[types.UID]string
 }
 
 func (r *application) carryOut(ctx context.Context, action effects.Action) (wrote bool, err error) {

@@ -45,6 +45,11 @@ func (r *Reader) leftover(ctx context.Context, s *rotation.Snapshot) (string, er
 	if stray := s.Stray(); stray != "" {
 		return "NodeClaim " + stray, nil
 	}
+	for _, key := range rotation.AnchorKeys() {
+		if _, left := s.Pool.Annotations[key]; left {
+			return key + " of the NodePool", nil
+		}
+	}
 	nodes := r.nodesOf(ctx, s)
 	switch marked := nodes.by(indexMarked, s.Pool.Name); {
 	case nodes.err != nil:
@@ -52,9 +57,9 @@ func (r *Reader) leftover(ctx context.Context, s *rotation.Snapshot) (string, er
 	case len(marked) > 0:
 		return "Node " + marked[0].Name, nil
 	}
-	pods, err := r.pods(ctx, indexMarked, s.Pool.Name, client.InNamespace(r.Settings.Namespace))
-	if err != nil || len(pods) == 0 {
+	placeholders, err := r.placeholders(ctx, indexMarked, s.Pool.Name)
+	if err != nil || len(placeholders) == 0 {
 		return "", err
 	}
-	return "Pod " + pods[0].Name, nil
+	return "Pod " + placeholders[0].Name, nil
 }

@@ -5,6 +5,7 @@ package controller_test
 import (
 	"errors"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -32,7 +33,7 @@ var _ = Describe("A NodePool that has lost its anchor to another hand (§5.3)", 
 		w.pass("api")
 		Expect(w.placeholder("old")).To(BeNil())
 		Expect(w.shown()).To(SatisfyAll(
-			HaveKeyWithValue("NodePool api", ""), HaveKeyWithValue("Node old", ""),
+			HaveKeyWithValue("NodePool api", "last-failure-at"), HaveKeyWithValue("Node old", ""),
 			HaveKeyWithValue("NodeClaim old", "failed-at retry-count=1 state=failed")))
 		Expect(w.leader.people.heard()).To(ContainElement("RotationFailed NodeClaim/old"))
 
@@ -49,6 +50,48 @@ var _ = Describe("A NodePool that has lost its anchor to another hand (§5.3)", 
 		w.theClaimFinalizes("old")
 		w.pass("api")
 		Expect(w.shown()).To(SatisfyAll(HaveKeyWithValue("NodePool api", ""), HaveKeyWithValue("Node spare", "")))
+	})
+
+	It("keeps the replacement of a drain that goes on protected until it is over, and starts nothing beside it", func() {
+		w.aNode("next", "api", 9*day)
+		w.pass("api")
+		w.thePlaceholderRunsOn("spare", "old")
+		w.pass("api")
+		replaced()
+		w.pass("api")
+		w.pass("api")
+		Expect(w.shown()).To(SatisfyAll(
+			HaveKeyWithValue("NodePool api", "last-failure-at"),
+			HaveKeyWithValue("Node spare", "do-not-disrupt do-not-disrupt-owned surge-for"),
+			HaveKeyWithValue("NodeClaim old", "failed-at released-at retry-count=1 state=failed going")))
+		told := func(e heardEvent) string { return e.note }
+		Expect(w.leader.people.events).To(ContainElement(WithTransform(told, ContainSubstring("its drain goes on, and no other node of the pool is rotated"))))
+	})
+
+	It("pauses as after any failure: whoever takes the anchors away cannot have one node after the other begun", func() {
+		w.aNode("next", "api", 9*day)
+		w.pass("api")
+		replaced()
+		w.pass("api")
+		w.pass("api")
+		Expect(w.shown()["NodePool api"]).To(Equal("last-failure-at"))
+		w.clock.Step(11 * time.Minute)
+		w.pass("api")
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=next anchored-on last-failure-at"))
+	})
+
+	It("loses the companions of the anchor too: the next rotation would drain without a surge", func() {
+		change(w, &karpenterv1.NodePool{}, "api", func(np *karpenterv1.NodePool) {
+			np.Annotations = map[string]string{
+				rotation.KeyRotationMode: rotation.ModeForcefulFallback, rotation.KeyActiveRotationState: rotation.StateDraining,
+				rotation.KeyDrainingAt: "2026-01-09T17:00:00Z",
+			}
+		})
+		w.pass("api")
+		Expect(w.shown()["NodePool api"]).To(BeEmpty())
+		w.pass("api")
+		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old anchored-on"))
+		Expect(w.shown()["NodeClaim old"]).To(HavePrefix("started-at state=pending"))
 	})
 
 	It("loses a placeholder that an overtaken leader has created late", func() {

@@ -73,16 +73,9 @@ func (r *Reader) claims(ctx context.Context, pool string) ([]*rotation.Claim, er
 
 // around adds the Pods and budgets that the subject's rotation depends on.
 func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snapshot, error) {
-	surging, err := r.pods(ctx, indexSurgeFor, s.SubjectName(), client.InNamespace(r.Settings.Namespace))
-	if err != nil {
+	var err error
+	if s.Placeholders, err = r.placeholders(ctx, indexSurgeFor, s.SubjectName()); err != nil {
 		return s, err
-	}
-	for _, pod := range surging {
-		// Without a namespace placeholders are looked for in every one.
-		within := r.Settings.Namespace == "" || pod.Namespace == r.Settings.Namespace
-		if within && rotation.IsPlaceholder(pod) {
-			s.Placeholders = append(s.Placeholders, pod)
-		}
 	}
 	s.PodsByNode = map[string][]*corev1.Pod{}
 	for _, node := range emptied(&s) {
@@ -100,6 +93,19 @@ func (r *Reader) around(ctx context.Context, s rotation.Snapshot) (rotation.Snap
 		s.Budgets, err = r.budgets(ctx)
 	}
 	return s, err
+}
+
+// placeholders looks up those of this installation by an index. Without a namespace they are looked for in every one.
+func (r *Reader) placeholders(ctx context.Context, index, value string) ([]*corev1.Pod, error) {
+	found, err := r.pods(ctx, index, value, client.InNamespace(r.Settings.Namespace))
+	var own []*corev1.Pod
+	for _, pod := range found {
+		within := r.Settings.Namespace == "" || pod.Namespace == r.Settings.Namespace
+		if within && rotation.IsPlaceholder(pod) {
+			own = append(own, pod)
+		}
+	}
+	return own, err
 }
 
 // emptied names the nodes whose Pods the rotation asks about: the old one, the placeholder's, and those of the claims

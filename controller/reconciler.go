@@ -42,7 +42,7 @@ type Reconciler struct {
 	Sweep *Sweep
 	Gate  *Gate
 	Clock clock.PassiveClock
-	// Rehearsal, where set, takes the place of Applier and Sweep: what they would do is shown, and nothing is done.
+	// Rehearsal, where set, takes the place of Applier: what it would do is shown, and nothing is done. Nothing is swept.
 	Rehearsal *Rehearsal
 	// Witness, where set, is shown every pass that was made, and the error that ended it.
 	Witness func(Pass, error)
@@ -102,25 +102,29 @@ func (r *Reconciler) pass(ctx context.Context, name string) (Pass, error) {
 	if err != nil {
 		return Pass{}, err
 	}
-	if writes, err := r.swept(ctx, &s); writes > 0 || err != nil {
-		return Pass{Snapshot: &s, Writes: writes, Wake: catchUp}, err
+	if writes := r.swept(ctx, &s); writes > 0 {
+		return Pass{Snapshot: &s, Writes: writes, Wake: catchUp}, nil
 	}
 	return r.decide(ctx, &s)
 }
 
-// swept removes what a rotation has left that is not anchored any more, and counts the writes. The next pass decides.
-func (r *Reconciler) swept(ctx context.Context, s *rotation.Snapshot) (writes int, err error) {
+// swept removes what a rotation has left that is not anchored, and counts the writes: after them the next pass decides.
+// What keeps it from being removed keeps nothing else from being done.
+func (r *Reconciler) swept(ctx context.Context, s *rotation.Snapshot) (writes int) {
 	if r.Rehearsal != nil {
-		return 0, nil
+		return 0
 	}
 	left, err := r.Reader.leftover(ctx, s)
-	if left == "" || err != nil {
-		return 0, err
+	if left != "" && err == nil {
+		writes, err = r.Sweep.Unanchored(ctx, s.Pool.Name)
 	}
-	if writes, err = r.Sweep.Unanchored(ctx, s.Pool.Name); writes > 0 {
-		log.FromContext(ctx).Info("the pool has lost the anchor of a rotation", "pool", s.Pool.Name, "found", left)
+	switch logger := log.FromContext(ctx).WithValues("pool", s.Pool.Name, "found", left); {
+	case err != nil:
+		logger.Error(err, "the pool could not be swept of what a rotation has left, and will be in its next pass")
+	case writes > 0:
+		logger.Info("something was left of a rotation that is not anchored on the pool")
 	}
-	return writes, err
+	return writes
 }
 
 // gone forgets a NodePool that no longer exists, and removes what its rotation has left.

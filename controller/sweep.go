@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
@@ -31,13 +32,13 @@ type Sweep struct {
 }
 
 // Everything sweeps the whole cluster. It is best effort: what cannot be removed is logged, and never fatal. The error
-// is of the cache only.
+// says what cannot be listed.
 func (w *Sweep) Everything(ctx context.Context) error {
 	inventory, err := w.inventory(ctx)
 	if err != nil {
 		return err
 	}
-	_, _ = w.remove(ctx, inventory.Leftovers()) // logged item by item
+	_, _ = w.remove(ctx, inventory.Now, inventory.Leftovers()) // logged item by item
 	return nil
 }
 
@@ -49,19 +50,19 @@ func (w *Sweep) Abandoned(ctx context.Context, pool string) error {
 		return err
 	}
 	inventory.Claims = nil
-	_, err = w.remove(ctx, of(pool, inventory.Leftovers()))
+	_, err = w.remove(ctx, inventory.Now, of(pool, inventory.Leftovers()))
 	return err
 }
 
 // Unanchored sweeps one pool that has lost its anchor to another hand, so that nobody has to restart the controller for
 // it. The result is the number of writes; what cannot be removed is logged, and looked at again by the next pass. The error
-// is of the cache only.
+// says what cannot be listed.
 func (w *Sweep) Unanchored(ctx context.Context, pool string) (int, error) {
 	inventory, err := w.inventory(ctx)
 	if err != nil {
 		return 0, err
 	}
-	writes, _ := w.remove(ctx, of(pool, inventory.Leftovers())) // logged item by item
+	writes, _ := w.remove(ctx, inventory.Now, of(pool, inventory.Leftovers())) // logged item by item
 	return writes, nil
 }
 
@@ -70,14 +71,15 @@ func of(pool string, left []effects.Leftover) []effects.Leftover {
 	return slices.DeleteFunc(left, func(l effects.Leftover) bool { return l.Pool != pool })
 }
 
-// remove carries out what it can. It returns the number of writes and the last error.
-func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) (writes int, last error) {
+// remove carries out what it can of what was found at that time. It returns the number of writes and the last error.
+func (w *Sweep) remove(ctx context.Context, found time.Time, left []effects.Leftover) (writes int, last error) {
+	run := w.Applier.begin(found)
 	for _, l := range left {
-		wrote, err := w.Applier.Apply(ctx, l.Pool, l.Actions)
+		wrote, err := run.apply(ctx, l.Pool, l.Actions)
 		writes += wrote
 		if err != nil {
 			last = err
-			log.FromContext(ctx).Error(err, "a leftover of an earlier rotation could not be removed", "pool", l.Pool)
+			notRemoved(ctx, l.Pool, err)
 			continue
 		}
 		for _, action := range l.Actions {
@@ -85,6 +87,16 @@ func (w *Sweep) remove(ctx context.Context, left []effects.Leftover) (writes int
 		}
 	}
 	return writes, last
+}
+
+// notRemoved tells of a leftover that is still there. One that somebody else has changed meanwhile may not be one any more.
+func notRemoved(ctx context.Context, pool string, err error) {
+	logger := log.FromContext(ctx).WithValues("pool", pool)
+	if overtaken(err) {
+		logger.V(1).Info("a leftover of an earlier rotation has changed and is looked at again", "reason", err.Error())
+		return
+	}
+	logger.Error(err, "a leftover of an earlier rotation could not be removed")
 }
 
 func (w *Sweep) inventory(ctx context.Context) (effects.Inventory, error) {

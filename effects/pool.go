@@ -3,6 +3,7 @@
 package effects
 
 import (
+	"slices"
 	"time"
 
 	"noderotation.io/noderotation/rotation"
@@ -12,7 +13,7 @@ import (
 func poolEffects() []Effect {
 	return []Effect{
 		{Name: Anchor, About: "Name the candidate on the NodePool, if no rotation is anchored there: the serial gate.", Section: "§5.2 anchor semantics",
-			Reads: ofSubject(rotation.ReadAnchoredOn), Needs: []string{rotation.NeedSubject},
+			Reads: ofSubject(rotation.ReadAnchoredOn, rotation.ReadMirror, rotation.ReadMode, rotation.ReadDrainingAt, rotation.ReadSurgeWait), Needs: []string{rotation.NeedSubject},
 			Writes: []string{rotation.WriteAnchor}, Apply: anchor},
 		{Name: RenewAnchor, About: "Take the anchor over for an attempt that has yet to begin, from a process that may be letting go of it.", Section: "§5.2 anchor semantics",
 			Reads: []string{rotation.ReadAnchor, rotation.ReadAnchoredOn, rotation.ReadClaims, rotation.ReadClaimState}, Needs: []string{rotation.NeedClaim},
@@ -62,15 +63,19 @@ func needed(annotations, set map[string]string, remove []string) Change {
 	return change
 }
 
+// anchor takes out whatever companions an anchor has left that another hand took away: the new rotation would take them for
+// its own, and drain without a surge.
 func anchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	if s.Anchor() != "" || s.SubjectName() == "" {
 		return none(s)
 	}
 	claim, _ := s.Subject()
-	return patchPool(s, map[string]string{
+	set := map[string]string{
 		rotation.KeyActiveRotation: s.SubjectName(),
 		rotation.KeyAnchoredOn:     claim.ResourceVersion,
-	})
+	}
+	others := slices.DeleteFunc(rotation.AnchorKeys(), func(key string) bool { _, is := set[key]; return is })
+	return patchPool(s, set, others...)
 }
 
 // renewAnchor takes an anchor over for an attempt that has yet to begin. Another process may be about to let go of it,

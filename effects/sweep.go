@@ -54,17 +54,19 @@ func (i Inventory) orphanedPods(anchors map[string]bool) []Leftover {
 }
 
 // orphanedMarkers looks at nodes by what they are marked for, and, where only an ownership marker is left, by whose
-// node they are.
+// node they are. For as long as a claim drains its replacement stays protected, also without an anchor: until the Pods have
+// come it stands empty, and Karpenter would take it away.
 func (i Inventory) orphanedMarkers(anchors map[string]bool) []Leftover {
-	anchored := map[string]bool{}
+	claims, nodes := map[string]bool{}, map[string]bool{}
 	for _, claim := range i.Claims {
-		if anchors[claim.Name] && claim.NodeName != "" {
-			anchored[claim.NodeName] = true
+		if anchors[claim.Name] || claim.Deleting() {
+			claims[claim.Name], nodes[claim.NodeName] = true, true
 		}
 	}
 	var found []Leftover
 	for _, node := range i.Nodes {
-		if anchors[node.Annotations[rotation.KeySurgeFor]] || anchored[node.Name] {
+		marked := node.Annotations[rotation.KeySurgeFor]
+		if anchors[marked] || claims[marked] || nodes[node.Name] {
 			continue
 		}
 		s := &rotation.Snapshot{Nodes: map[string]*corev1.Node{node.Name: node}}
@@ -76,8 +78,13 @@ func (i Inventory) orphanedMarkers(anchors map[string]bool) []Leftover {
 }
 
 // orphanedClaims finds claims that say they are in a rotation which no pool knows of. No crash leaves one behind, so a
-// person is told. One that is already being deleted keeps the next rotation from starting beside it.
+// person is told, and the pool pauses as after any failure: whoever took the anchor away may do so again and again. A claim
+// that is already being deleted keeps the next rotation from starting beside it.
 func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
+	pools := map[string]rotation.Pool{}
+	for _, pool := range i.Pools {
+		pools[pool.Name] = pool
+	}
 	var found []Leftover
 	for _, claim := range i.Claims {
 		state := claim.Annotations[rotation.KeyState]
@@ -93,20 +100,36 @@ func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
 			},
 			Remove: needed(claim.Annotations, nil, []string{rotation.KeyStartedAt, rotation.KeySurgeClaim}).Remove,
 		}
+		next := "it is now marked failed and retried after its backoff"
 		if claim.Deleting() {
 			change.Set[rotation.KeyReleasedAt] = rotation.FormatStamp(i.Now)
+			next = "its drain goes on, and no other node of the pool is rotated before that is over"
 		}
-		pool := claim.Labels[rotation.LabelNodePool]
-		found = append(found, Leftover{pool, []Action{
-			PatchClaim{claim.Object, change},
-			Announce{
-				Pool: pool, Claim: claim.Name, Attempt: "orphaned",
-				Target: Target{"NodeClaim", claim.Object}, Severity: Warning, Reason: ReasonRotationFailed,
-				Message: fmt.Sprintf("NodeClaim %s was marked %s but no NodePool is anchored on it; it is now marked failed and retried after its backoff", claim.Name, state),
-			},
-		}})
+		name := claim.Labels[rotation.LabelNodePool]
+		var actions []Action
+		if pool, exists := pools[name]; exists {
+			actions = pausing(pool, i.Now)
+		}
+		found = append(found, Leftover{name, append(actions, PatchClaim{claim.Object, change}, Announce{
+			Pool: name, Claim: claim.Name, Attempt: "orphaned",
+			Target: Target{"NodeClaim", claim.Object}, Severity: Warning, Reason: ReasonRotationFailed,
+			Message: fmt.Sprintf("NodeClaim %s was marked %s but no NodePool is anchored on it; %s", claim.Name, state, next),
+		})})
 	}
 	return found
+}
+
+// pausing begins the pause after a failure, unless a later one has begun it.
+func pausing(pool rotation.Pool, now time.Time) []Action {
+	stamp := map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(now)}
+	last := rotation.ParseStamp(pool.Annotations, rotation.KeyLastFailureAt)
+	change := needed(pool.Annotations, stamp, nil)
+	if change.Empty() || last.Readable && last.At.After(now) {
+		return nil
+	}
+	return []Action{PatchPool{
+		Pool: pool.Object, Anchored: pool.Annotations[rotation.KeyActiveRotation], AnchoredOn: pool.Annotations[rotation.KeyAnchoredOn], Change: change,
+	}}
 }
 
 // orphanedCompanions finds companions of an anchor that is not there.

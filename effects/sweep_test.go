@@ -65,14 +65,19 @@ var _ = DescribeTable("The startup sweep cleans what no anchor references (§5.3
 	Entry("nor a protection that an operator has changed since",
 		APool(AClaim("old"), ANode("old-node", ProtectedFor("old"), NodeAnnotated(rotation.KeyDoNotDisrupt, "1h"))),
 		"patch Node old-node: -surge-for -do-not-disrupt-owned"),
+	Entry("nor the protection of the replacement whose Pods are on their way to it",
+		APool(AClaim("old", BeingDeleted(time.Minute)), AClaim("new"), ANode("new-node", ProtectedFor("old")))),
 	Entry("nor anything of a node that is going away", APool(AClaim("old"), ANode("old-node", ProtectedFor("old"), GoingAway))),
 
-	Entry("a pending claim of no rotation becomes failed",
+	Entry("a pending claim of no rotation becomes failed, and the pool pauses",
 		APool(AClaim("old", Failed(2, Day), PendingFor(time.Hour), SurgingOn("new"))),
+		"patch NodePool api: last-failure-at="+now,
 		"patch NodeClaim old: failed-at="+now+" retry-count=3 state=failed -started-at -surge-claim"),
 	Entry("a draining one too, and while it goes no rotation starts beside it", APool(AClaim("old", DrainingFor(time.Hour))),
+		"patch NodePool api: last-failure-at="+now,
 		"patch NodeClaim old: failed-at="+now+" released-at="+now+" retry-count=1 state=failed -started-at"),
 	Entry("one whose count cannot be read is repaired", APool(AClaim("old", PendingFor(time.Hour), Annotated(rotation.KeyRetryCount, "?"))),
+		"patch NodePool api: last-failure-at="+now,
 		"patch NodeClaim old: failed-at="+now+" retry-count=1 state=failed -started-at"),
 	Entry("but a failed or an expired claim keeps its annotations",
 		APool(AClaim("old", Failed(3, time.Hour)), AClaim("other", InState(rotation.StateExpired), BeingDeleted(0)))),
@@ -99,10 +104,16 @@ var _ = Describe("The startup sweep (§5.3)", func() {
 	It("tells a person of a claim that no crash can have left so", func() {
 		left := inventory(APool(AClaim("old", PendingFor(time.Hour)))).Leftovers()
 		Expect(left).To(HaveLen(1))
-		Expect(left[0].Actions).To(HaveLen(2))
-		Expect(left[0].Actions[1]).To(And(
+		Expect(left[0].Actions).To(HaveLen(3))
+		Expect(left[0].Actions[2]).To(And(
 			HaveField("Reason", "RotationFailed"), HaveField("Severity", effects.Warning), HaveField("Target.Kind", "NodeClaim"),
 			HaveField("Message", "NodeClaim old was marked pending but no NodePool is anchored on it; it is now marked failed and retried after its backoff")))
+	})
+
+	It("does not speak of another attempt where the claim is being deleted", func() {
+		left := inventory(APool(AClaim("old", DrainingFor(time.Hour)))).Leftovers()
+		Expect(left[0].Actions).To(ContainElement(HaveField("Message",
+			"NodeClaim old was marked draining but no NodePool is anchored on it; its drain goes on, and no other node of the pool is rotated before that is over")))
 	})
 
 	It("knows whose a leftover is when the pool itself is gone (§3.8)", func() {

@@ -80,7 +80,7 @@ func poolSettled(s *rotation.Snapshot) machine.Verdict {
 		return machine.No("NodeClaim %s, deleted by an earlier rotation, is still draining", draining)
 	}
 	if stray := s.Stray(); stray != "" {
-		return machine.No("NodeClaim %s says that it is being rotated, and NodePool %s is not anchored on it: the controller is about to mark it as failed",
+		return machine.No("NodeClaim %s says that it is being rotated, and NodePool %s is not anchored on it: the controller's sweep marks it as failed",
 			stray, s.Pool.Name)
 	}
 	return machine.Yes("no earlier rotation is still draining")

@@ -44,7 +44,7 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 	Entry("pool_settled: a claim marked draining drains (§3.8)", guards.PoolSettled, APool(AClaim("earlier", DrainingFor(time.Minute))),
 		closed("NodeClaim earlier, deleted by an earlier rotation, is still draining")),
 	Entry("pool_settled: a claim says that it is being rotated, and nothing is anchored (§5.3)", guards.PoolSettled, APool(AClaim("old", PendingFor(time.Minute))),
-		closed("NodeClaim old says that it is being rotated, and NodePool api is not anchored on it: the controller is about to mark it as failed")),
+		closed("NodeClaim old says that it is being rotated, and NodePool api is not anchored on it: the controller's sweep marks it as failed")),
 	Entry("pool_settled: a claim that Karpenter deletes is none of ours (§3.8)", guards.PoolSettled, APool(AClaim("other", BeingDeleted(time.Minute))),
 		holding("no earlier rotation is still draining")),
 	Entry("pool_settled: the anchored claim's own drain is no earlier one (§3.8)", guards.PoolSettled, APool(AClaim("old", DrainingFor(time.Minute)), Anchored("old")),

@@ -24,7 +24,7 @@
 //
 // Left out are prices, so that Karpenter never replaces a node by a cheaper one and consolidates one node at a time; its
 // nomination of a node for a Pod that has yet to come, which keeps the node from being disrupted for some seconds; static
-// NodePools; node repair; and interruptions.
+// NodePools; node repair; interruptions; Pods whose do-not-disrupt is a duration; and budgets that let unhealthy Pods go.
 //
 // The models are held against a real control plane and a real Karpenter: the scenarios of package truth happen in both, and
 // must come to the same transitions in the same order. That holds what a rotation notices of the others, and not how long

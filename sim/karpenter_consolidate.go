@@ -31,10 +31,10 @@ func (w *World) stir(c cluster.Change) {
 	w.lookAt(w.now.Add(disruptionPoll))
 }
 
-// stirNode notes that a Pod came to a Node, or left it or began to.
+// stirNode notes that a Pod came to a Node, or left it or began to. Those of daemon sets do not count.
 func (w *World) stirNode(before, after *corev1.Pod) {
 	bound := func(p *corev1.Pod) string {
-		if p == nil || p.DeletionTimestamp != nil || finished(p) {
+		if p == nil || p.DeletionTimestamp != nil || finished(p) || ownerOf(p).kind == kindDaemonSet {
 			return ""
 		}
 		return p.Spec.NodeName
@@ -53,38 +53,34 @@ func (w *World) stirNode(before, after *corev1.Pod) {
 	}
 }
 
-// consolidate plans the next consolidation if there is one, and otherwise has the cluster looked at when there may be.
-func (w *World) consolidate() (planned bool) {
-	for _, reason := range w.reasons() {
-		for _, claim := range w.NodeClaims() {
-			settles, initialized := w.settles(claim)
-			if !initialized {
-				continue
-			}
-			if settles.After(w.now) {
-				w.lookAt(settles)
-				continue
-			}
-			if !w.spare(claim, reason) {
-				continue
-			}
-			if w.allowed(claim, reason) == 0 {
-				w.lookAt(w.now.Add(disruptionPoll))
-				continue
-			}
-			w.disruption.plan = &plan{claim.Name, claim.UID, reason, w.now.Add(validationDelay)}
-			w.lookAt(w.disruption.plan.at)
-			return true
+// consolidate plans the next consolidation for this reason if there is one, and otherwise has the cluster looked at when
+// there may be.
+func (w *World) consolidate(reason karpenterv1.DisruptionReason) (planned bool) {
+	asked := &w.config.Karpenter
+	if asked.ConsolidateAfter == 0 || (reason == karpenterv1.DisruptionReasonUnderutilized && !asked.Underutilized) {
+		return false
+	}
+	for _, claim := range w.NodeClaims() {
+		settles, initialized := w.settles(claim)
+		if !initialized {
+			continue
 		}
+		if settles.After(w.now) {
+			w.lookAt(settles)
+			continue
+		}
+		if !w.spare(claim, reason) {
+			continue
+		}
+		if w.allowed(claim, reason) == 0 {
+			w.lookAt(w.now.Add(disruptionPoll))
+			continue
+		}
+		w.disruption.plan = &plan{claim.Name, claim.UID, reason, w.now.Add(validationDelay)}
+		w.lookAt(w.disruption.plan.at)
+		return true
 	}
 	return false
-}
-
-func (w *World) reasons() []karpenterv1.DisruptionReason {
-	if w.config.Karpenter.Underutilized {
-		return []karpenterv1.DisruptionReason{karpenterv1.DisruptionReasonEmpty, karpenterv1.DisruptionReasonUnderutilized}
-	}
-	return []karpenterv1.DisruptionReason{karpenterv1.DisruptionReasonEmpty}
 }
 
 // settles is from when on a claim may be consolidated; false for one that has not initialized.

@@ -16,7 +16,7 @@ import (
 )
 
 // Karpenter's disruption controller. It looks at the cluster every few seconds for a node that it may end of its own accord:
-// first for one that has drifted, then for an empty one, then for one whose Pods would fit on the others. A protected Node is
+// first for an empty one, then for one that has drifted, then for one whose Pods would fit on the others. A protected Node is
 // no candidate, nor is one whose Pods cannot be evicted; a drifted one with a terminationGracePeriod is, whatever its Pods
 // say. NodePools' disruption budgets bound how many go at a time. A candidate is looked at once: when it is chosen, and a
 // consolidation's once more, validationDelay later. From then on nothing that befalls the Node calls it off.
@@ -95,12 +95,15 @@ func (w *World) disrupt() {
 		w.lookAt(d.plan.at)
 		return
 	}
+	if w.consolidate(karpenterv1.DisruptionReasonEmpty) {
+		return
+	}
 	drifted := w.drifted()
 	if slices.ContainsFunc(drifted, w.replace) { // the first that may go
 		w.lookAt(w.now.Add(time.Second))
 		return
 	}
-	if w.config.Karpenter.ConsolidateAfter > 0 && w.consolidate() {
+	if w.consolidate(karpenterv1.DisruptionReasonUnderutilized) {
 		return
 	}
 	if len(drifted) > 0 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim"
 )
 
@@ -196,12 +197,19 @@ var _ = Describe("Consolidation in the simulated cluster (§3.4)", func() {
 	})
 
 	It("keeps off the nodes of a rotation", func() {
-		config.Karpenter.Underutilized, config.Karpenter.ConsolidateAfter = true, time.Second
-		fleet := aFleet(pool, 10*day, day)
+		config.Start = opening
+		config.Karpenter.Underutilized, config.Karpenter.ConsolidateAfter = true, 2*time.Second
+		fleet := aFleet(pool, 10*day, day, day, day)
+		fleet.PodsPerNode, fleet.EndsAfter, fleet.Grace = 1, time.Minute, 2*time.Minute
 		w := aWorld(config, []sim.Fleet{fleet}, aPolicy())
+		w.RunUntil(opening.Add(time.Minute)) // in the middle of the drain
+		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-wait", "drain"}))
+		host := w.Node("api-1")
+		Expect(host.Annotations).To(HaveKeyWithValue(rotation.KeySurgeFor, "api-0"))
+		Expect(config.Trace.String()).To(ContainSubstring("karpenter leaves NodeClaim api-1 (underutilized): its Node is protected"))
+
 		w.RunUntil(opening.Add(time.Hour))
 		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-wait", "drain", "drained"}))
-		Expect(claimsOf(w, pool)).To(Equal(2))
 		Expect(leftovers(w)).To(BeEmpty())
 	})
 })

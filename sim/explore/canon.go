@@ -63,7 +63,8 @@ func (c *canon) pool(s *State, name string) {
 		a := np.Annotations
 		anchor = a[rotation.KeyActiveRotation]
 		c.out = append(c.out, present(a, rotation.KeyActiveRotation), present(a, rotation.KeyActiveRotationState),
-			present(a, rotation.KeyDrainingAt), present(a, rotation.KeySurgeWait), present(a, rotation.KeyRotationMode))
+			present(a, rotation.KeyDrainingAt), present(a, rotation.KeySurgeWait), present(a, rotation.KeyRotationMode),
+			present(a, rotation.KeyAnchoredOn), present(a, notedStray))
 		c.out = until(c.out, s.now, a, rotation.KeyLastRotationAt, cooldownAfter)
 		c.out = until(c.out, s.now, a, rotation.KeyLastFailureAt, failurePause)
 		c.out = until(c.out, s.now, a, rotation.KeyFreeze, 0)

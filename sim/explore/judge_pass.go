@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"maps"
 	"time"
 
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -230,7 +231,8 @@ func unanchored(v *cluster.View) []string {
 	return marks(v, anchors)
 }
 
-// marks are those of rotations other than the anchored ones, on what is not going away.
+// marks are those of rotations other than the anchored ones, on what is not going away. The protection of a node to which
+// the Pods of one that is going are on their way is kept.
 func marks(v *cluster.View, anchored map[string]bool) []string {
 	var left []string
 	for _, pod := range v.Pods() {
@@ -238,16 +240,24 @@ func marks(v *cluster.View, anchored map[string]bool) []string {
 			left = append(left, "placeholder "+pod.Name)
 		}
 	}
-	own := map[string]bool{}
+	for _, np := range v.NodePools() {
+		for _, key := range rotation.AnchorKeys() {
+			if _, is := np.Annotations[key]; is && np.Annotations[rotation.KeyActiveRotation] == "" {
+				left = append(left, "NodePool "+np.Name+" with "+key)
+			}
+		}
+	}
+	kept, keptNodes := map[string]bool{}, map[string]bool{}
+	maps.Copy(kept, anchored)
 	for _, claim := range v.NodeClaims() {
-		if anchored[claim.Name] {
-			own[claim.Status.NodeName] = true
-		} else if state := claim.Annotations[rotation.KeyState]; claim.DeletionTimestamp == nil && (state == rotation.StatePending || state == rotation.StateDraining) {
+		if anchored[claim.Name] || claim.DeletionTimestamp != nil {
+			kept[claim.Name], keptNodes[claim.Status.NodeName] = true, true
+		} else if state := claim.Annotations[rotation.KeyState]; state == rotation.StatePending || state == rotation.StateDraining {
 			left = append(left, "NodeClaim "+claim.Name+" in state "+state)
 		}
 	}
 	for _, node := range v.Nodes() {
-		if node.DeletionTimestamp != nil || own[node.Name] || anchored[node.Annotations[rotation.KeySurgeFor]] {
+		if node.DeletionTimestamp != nil || keptNodes[node.Name] || kept[node.Annotations[rotation.KeySurgeFor]] {
 			continue
 		}
 		for _, key := range rotation.NodeMarkers() {

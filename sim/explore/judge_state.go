@@ -30,7 +30,7 @@ func (s *Scene) judge(of *State) []string {
 		}
 		anchor := np.Annotations[rotation.KeyActiveRotation]
 		for _, key := range rotation.AnchorKeys() {
-			if value, is := np.Annotations[key]; is && anchor == "" {
+			if value, is := np.Annotations[key]; is && anchor == "" && np.Annotations[notedStray] == "" {
 				breach("NodePool %s has %s=%q, and no rotation is anchored", pool, key, value)
 			}
 		}

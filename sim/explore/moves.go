@@ -64,8 +64,9 @@ const (
 	DropPolicy
 	RestorePolicy
 	DropPool
-	// Wipe replaces the annotations of a NodePool, and so takes the anchor of its rotation away.
+	// Wipe replaces the annotations of a NodePool, and so takes the anchor of its rotation away; Unanchor takes it away alone.
 	Wipe
+	Unanchor
 	// Renew has a claim go and another come by its name, Replace a placeholder.
 	Renew
 	Replace
@@ -85,8 +86,9 @@ var verbs = [numVerbs]string{
 	Cordon: "the operator cordons %s", Uncordon: "the operator uncordons %s",
 	Protect: "the operator protects %s", Unprotect: "the operator takes the protection of %s away",
 	DropPolicy: "the policy is deleted%s", RestorePolicy: "the policy is back%s", DropPool: "NodePool %s is deleted",
-	Wipe:  "somebody replaces the annotations of NodePool %s",
-	Renew: "%s goes, and another comes by its name", Replace: "Pod %s goes, and another comes by its name",
+	Wipe:     "somebody replaces the annotations of NodePool %s",
+	Unanchor: "somebody takes the anchor away from NodePool %s",
+	Renew:    "%s goes, and another comes by its name", Replace: "Pod %s goes, and another comes by its name",
 }
 
 // Move is what one actor can do next: a verb, what it is done to, and where to.
@@ -128,6 +130,7 @@ func (s *Scene) moves(of *State) []Move {
 			add(DropPool, pool)
 			if np.Annotations[rotation.KeyActiveRotation] != "" {
 				add(Wipe, pool)
+				add(Unanchor, pool)
 			}
 		}
 	}

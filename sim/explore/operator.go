@@ -39,7 +39,9 @@ func (s *Scene) makeOperators(of *State, move Move) {
 			}
 		}
 	case Wipe:
-		of.wipe(move.On)
+		of.unanchor(move.On, karpentersOwn())
+	case Unanchor:
+		of.unanchor(move.On, rotation.Annotate(of.NodePool(move.On).Annotations, nil, rotation.KeyActiveRotation))
 	case Renew:
 		claim := of.NodeClaim(move.On)
 		pool := claim.Labels[rotation.LabelNodePool]
@@ -58,13 +60,16 @@ func (s *Scene) makeOperators(of *State, move Move) {
 	}
 }
 
-// wipe is what `kubectl replace` does to a NodePool. It is noted on the claim whose rotation has so lost its anchor.
-func (s *State) wipe(pool string) {
+// unanchor leaves a NodePool with these annotations, as `kubectl replace` does, or `kubectl annotate`. It is noted on the
+// pool, and on the claim whose rotation has so lost its anchor.
+func (s *State) unanchor(pool string, left map[string]string) {
 	np := s.NodePool(pool)
 	if claim := s.NodeClaim(np.Annotations[rotation.KeyActiveRotation]); claim != nil {
 		cluster.Edit(s.Cluster, claim, func(c *karpenterv1.NodeClaim) { annotate(c, notedStray, rotation.ValueTrue) })
 	}
-	cluster.Edit(s.Cluster, np, func(np *karpenterv1.NodePool) { np.Annotations = karpentersOwn() })
+	cluster.Edit(s.Cluster, np, func(np *karpenterv1.NodePool) {
+		np.Annotations = rotation.Annotate(left, map[string]string{notedStray: rotation.ValueTrue})
+	})
 }
 
 func (s *State) freeze(pool, until string) {

@@ -43,7 +43,7 @@ const (
 	// notedForeign is on a NodeClaim that another hand than ours deleted, notedReaped on one that a rollback did.
 	notedForeign = "operator.example/deleted"
 	notedReaped  = "operator.example/reaped"
-	// notedStray is on a NodeClaim whose rotation has lost its anchor to another hand.
+	// notedStray is on a NodeClaim whose rotation has lost its anchor to another hand, and on the NodePool that had it.
 	notedStray = "operator.example/stray"
 )
 
