@@ -158,7 +158,7 @@ func (r *Reconciler) decide(ctx context.Context, s *rotation.Snapshot) (Pass, er
 	plan, err := r.Machine.Plan(decision, s)
 	if err != nil {
 		r.trouble(ctx, s, state, effects.ReasonPlaceholderInvalid, err)
-		return pass, nil //nolint:nilerr // a person is told; readyTimeout and every other row go on
+		return pass, nil // a person is told; readyTimeout and every other row go on
 	}
 	actions := plan.Actions()
 	if r.Rehearsal != nil {

@@ -231,8 +231,7 @@ func unanchored(v *cluster.View) []string {
 	return marks(v, anchors)
 }
 
-// marks are those of rotations other than the anchored ones, on what is not going away. The protection of a node to which
-// the Pods of one that is going are on their way is kept.
+// marks are those of rotations other than the anchored ones, on what is not going away.
 func marks(v *cluster.View, anchored map[string]bool) []string {
 	var left []string
 	for _, pod := range v.Pods() {
@@ -247,17 +246,28 @@ func marks(v *cluster.View, anchored map[string]bool) []string {
 			}
 		}
 	}
-	kept, keptNodes := map[string]bool{}, map[string]bool{}
-	maps.Copy(kept, anchored)
 	for _, claim := range v.NodeClaims() {
-		if anchored[claim.Name] || claim.DeletionTimestamp != nil {
-			kept[claim.Name], keptNodes[claim.Status.NodeName] = true, true
-		} else if state := claim.Annotations[rotation.KeyState]; state == rotation.StatePending || state == rotation.StateDraining {
+		state := claim.Annotations[rotation.KeyState]
+		if underway := state == rotation.StatePending || state == rotation.StateDraining; underway && !anchored[claim.Name] && claim.DeletionTimestamp == nil {
 			left = append(left, "NodeClaim "+claim.Name+" in state "+state)
 		}
 	}
+	return append(left, markedNodes(v, anchored)...)
+}
+
+// markedNodes leaves out those of an anchored rotation, and those of a claim that is going: the node to which its Pods are on
+// their way stays protected until they have come.
+func markedNodes(v *cluster.View, anchored map[string]bool) []string {
+	claims, nodes := map[string]bool{}, map[string]bool{}
+	maps.Copy(claims, anchored)
+	for _, claim := range v.NodeClaims() {
+		if anchored[claim.Name] || claim.DeletionTimestamp != nil {
+			claims[claim.Name], nodes[claim.Status.NodeName] = true, true
+		}
+	}
+	var left []string
 	for _, node := range v.Nodes() {
-		if node.DeletionTimestamp != nil || keptNodes[node.Name] || kept[node.Annotations[rotation.KeySurgeFor]] {
+		if node.DeletionTimestamp != nil || nodes[node.Name] || claims[node.Annotations[rotation.KeySurgeFor]] {
 			continue
 		}
 		for _, key := range rotation.NodeMarkers() {

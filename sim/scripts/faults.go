@@ -91,9 +91,10 @@ func (f *faults) write(object client.Object, do func() error) error {
 	case suspendedAfter:
 		f.suspend()
 		return err
+	default:
+		f.dead = true
+		return errKilled
 	}
-	f.dead = true
-	return errKilled
 }
 
 type faulty struct {
