@@ -90,7 +90,10 @@ test-race: ## Run the same tests under the race detector, but for the explorer; 
 	@echo "==> testing $$(go list $(PACKAGES) | grep -v /sim/explore | wc -l) packages under the race detector"
 	go test -race -timeout 30m $$(go list $(PACKAGES) | grep -v /sim/explore)
 
+# The states that have yet to be expanded are kept in memory: with these settings in 12 GiB.
 .PHONY: explore
+explore: export GOGC ?= 70
+explore: export GOMEMLIMIT ?= 12GiB
 explore: build ## Explore what can happen to a rotation, and go wrong in it, for an hour.
 	bin/noderotation table explore --states 10000000 --for 1h $(ARGS)
 
