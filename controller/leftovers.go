@@ -17,7 +17,7 @@ const indexMarked = "noderotation/marked"
 
 func nodeByMark(object client.Object) []string {
 	annotations := object.GetAnnotations()
-	marked := slices.ContainsFunc(rotation.NodeMarkers(), func(key string) bool { return annotations[key] != "" })
+	marked := slices.ContainsFunc(rotation.NodeMarkers(), func(key string) bool { _, is := annotations[key]; return is })
 	if !marked || object.GetDeletionTimestamp() != nil {
 		return nil
 	}

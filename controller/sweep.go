@@ -50,7 +50,7 @@ func (w *Sweep) Abandoned(ctx context.Context, pool string) error {
 		return err
 	}
 	inventory.Claims = nil
-	_, err = w.remove(ctx, inventory.Now, of(pool, inventory.Leftovers()))
+	_, err = w.remove(ctx, inventory.Now, leftIn(pool, inventory.Leftovers()))
 	return err
 }
 
@@ -62,12 +62,12 @@ func (w *Sweep) Unanchored(ctx context.Context, pool string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	writes, _ := w.remove(ctx, inventory.Now, of(pool, inventory.Leftovers())) // logged item by item
+	writes, _ := w.remove(ctx, inventory.Now, leftIn(pool, inventory.Leftovers())) // logged item by item
 	return writes, nil
 }
 
-// of keeps the leftovers of the pool.
-func of(pool string, left []effects.Leftover) []effects.Leftover {
+// leftIn keeps the leftovers of the pool.
+func leftIn(pool string, left []effects.Leftover) []effects.Leftover {
 	return slices.DeleteFunc(left, func(l effects.Leftover) bool { return l.Pool != pool })
 }
 

@@ -4,8 +4,8 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -175,7 +175,7 @@ func (w *World) leave(claim *karpenterv1.NodeClaim, reason karpenterv1.Disruptio
 	}
 	if d.left[claim.UID] != why {
 		d.left[claim.UID] = why
-		w.tell("karpenter", "leaves NodeClaim %s (%s): %s", claim.Name, spoken(reason), why)
+		w.tell("karpenter", "leaves NodeClaim %s (%s): %s", claim.Name, strings.ToLower(string(reason)), why)
 	}
 }
 
@@ -185,7 +185,7 @@ func (w *World) begin(claim *karpenterv1.NodeClaim, reason karpenterv1.Disruptio
 	delete(w.disruption.left, claim.UID)
 	c := &command{name: claim.Name, uid: claim.UID, reason: reason, begun: w.now}
 	if len(drafts) > 0 {
-		w.tell("karpenter", "replaces NodeClaim %s (%s): its Node takes no new Pods, and goes once the replacement is Ready", claim.Name, spoken(reason))
+		w.tell("karpenter", "replaces NodeClaim %s (%s): its Node takes no new Pods, and goes once the replacement is Ready", claim.Name, strings.ToLower(string(reason)))
 	}
 	w.taintDisrupted(w.Node(claim.Status.NodeName), true)
 	cluster.Edit(w.Cluster, claim, func(c *karpenterv1.NodeClaim) {
@@ -215,10 +215,10 @@ func (w *World) conclude() {
 		}
 		switch ready, lost := w.standing(c.replacements); {
 		case ready:
-			w.tell("karpenter", "disrupts NodeClaim %s: %s", c.name, spoken(c.reason))
+			w.tell("karpenter", "disrupts NodeClaim %s: %s", c.name, strings.ToLower(string(c.reason)))
 			_ = w.Delete(claim, nil)
 		case lost || w.now.Sub(c.begun) > commandTimeout:
-			w.tell("karpenter", "no longer replaces NodeClaim %s (%s): the replacement does not come", c.name, spoken(c.reason))
+			w.tell("karpenter", "no longer replaces NodeClaim %s (%s): the replacement does not come", c.name, strings.ToLower(string(c.reason)))
 			w.letBe(claim)
 		default:
 			w.disruption.commands = append(w.disruption.commands, c)
@@ -277,17 +277,4 @@ func (w *World) going() []*corev1.Node {
 		}
 	}
 	return going
-}
-
-func spoken(reason karpenterv1.DisruptionReason) string {
-	switch reason {
-	case karpenterv1.DisruptionReasonDrifted:
-		return "drifted"
-	case karpenterv1.DisruptionReasonEmpty:
-		return "empty"
-	case karpenterv1.DisruptionReasonUnderutilized:
-		return "underutilized"
-	default:
-		return fmt.Sprintf("%q", reason)
-	}
 }
