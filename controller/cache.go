@@ -58,7 +58,7 @@ func bySurgeFor(object client.Object) []string {
 }
 
 func byNode(object client.Object) []string {
-	pod, ok := object.(*corev1.Pod)
+	pod, ok := podOf(object)
 	if !ok {
 		return nil
 	}
@@ -75,35 +75,9 @@ func CacheOptions() cache.Options {
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		DefaultTransform:             cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   {Transform: new(sharing).transform},
+			&corev1.Pod{}:                   {Transform: new(packing).transform},
 			&corev1.Node{}:                  {Transform: trimNode},
 			&policyv1.PodDisruptionBudget{}: {Transform: cache.TransformStripManagedFields()},
 		},
 	}
-}
-
-// trimPod keeps what sizing, drain and reaping read of a Pod. Five thousand of them are held.
-func trimPod(object any) (any, error) {
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return object, nil
-	}
-	slim := &corev1.Pod{}
-	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion
-	slim.Labels, slim.Annotations = pod.Labels, keptAnnotations(pod.Annotations)
-	slim.CreationTimestamp, slim.DeletionTimestamp = pod.CreationTimestamp, pod.DeletionTimestamp
-	slim.Finalizers = pod.Finalizers
-	for _, owner := range pod.OwnerReferences {
-		slim.OwnerReferences = append(slim.OwnerReferences, slimOwner(owner))
-	}
-	slim.Spec = corev1.PodSpec{
-		NodeName: pod.Spec.NodeName, NodeSelector: pod.Spec.NodeSelector, SchedulingGates: pod.Spec.SchedulingGates,
-		Tolerations: keptTolerations(pod.Spec.Tolerations),
-		Affinity:    requiredNodeAffinity(pod.Spec.Affinity),
-		Containers:  oneContainer(pod),
-	}
-	slim.Status.Phase, slim.Status.StartTime = pod.Status.Phase, pod.Status.StartTime
-	slim.Status.NominatedNodeName = pod.Status.NominatedNodeName
-	slim.Status.Conditions = keptConditions(pod.Status.Conditions)
-	return slim, nil
 }

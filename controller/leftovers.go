@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"noderotation.io/noderotation/rotation"
@@ -25,7 +24,7 @@ func nodeByMark(object client.Object) []string {
 }
 
 func podByMark(object client.Object) []string {
-	pod, ok := object.(*corev1.Pod)
+	pod, ok := podOf(object)
 	if !ok || !rotation.IsPlaceholder(pod) || pod.DeletionTimestamp != nil {
 		return nil
 	}

@@ -106,7 +106,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	policies := NewPolicies(mgr.GetCache())
+	policies := NewPolicies(shelved)
 	reconciler := &Reconciler{
 		Reader:  &Reader{Cache: shelved, Policies: policies, Settings: o.Settings},
 		Machine: o.Machine, Own: NewOwnWrites(), Gate: NewGate(), Clock: o.Clock,
@@ -115,7 +115,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if o.DryRun {
 		equip = rehearses
 	}
-	if err := equip(mgr, reconciler, o); err != nil {
+	if err := equip(mgr, shelved, reconciler, o); err != nil {
 		return err
 	}
 	if err := reconciler.SetupWithManager(mgr, o.Passes); err != nil {
@@ -126,16 +126,22 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 // acts gives the reconciler the hands to carry decisions out, and has the startup sweep made and the policies' status
 // kept.
-func acts(mgr ctrl.Manager, r *Reconciler, o Options) error {
+func acts(mgr ctrl.Manager, shelved *shelvedCache, r *Reconciler, o Options) error {
+	server, err := client.New(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), Cache: &client.CacheOptions{Reader: shelved},
+	})
+	if err != nil {
+		return fmt.Errorf("the client cannot be set up: %w", err)
+	}
 	series, err := NewMetrics(metrics.Registry, o.Machine.Table().RowIDs()...)
 	if err != nil {
 		return err
 	}
 	r.Announcer = NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
-	r.Applier = &Applier{Client: mgr.GetClient(), Own: r.Own, Teller: r.Announcer, Clock: o.Clock, Term: o.RenewDeadline}
-	r.Sweep = &Sweep{Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Applier: r.Applier, Clock: o.Clock, Settings: o.Settings}
+	r.Applier = &Applier{Client: server, Own: r.Own, Teller: r.Announcer, Clock: o.Clock, Term: o.RenewDeadline}
+	r.Sweep = &Sweep{Cache: shelved, Live: mgr.GetAPIReader(), Applier: r.Applier, Clock: o.Clock, Settings: o.Settings}
 	r.Board = NewBoard()
-	status := &RotationPolicyStatusReconciler{Client: mgr.GetClient(), Policies: r.Reader.Policies, Board: r.Board, Clock: o.Clock}
+	status := &RotationPolicyStatusReconciler{Client: server, Policies: r.Reader.Policies, Board: r.Board, Clock: o.Clock}
 	if err := status.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("the policy status controller cannot be set up: %w", err)
 	}
@@ -146,7 +152,7 @@ func acts(mgr ctrl.Manager, r *Reconciler, o Options) error {
 }
 
 // rehearses gives the reconciler no hands. Its announcer logs what lasts; nobody scrapes its series.
-func rehearses(_ ctrl.Manager, r *Reconciler, _ Options) error {
+func rehearses(_ ctrl.Manager, _ *shelvedCache, r *Reconciler, _ Options) error {
 	series, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,7 +34,8 @@ type Shelves interface {
 }
 
 // shelvedCache is the manager's cache with the stores of its informers: what it shows under an index and what it shows by
-// name are of one store, so that a pass which has seen its own writes in the one has seen them in the other.
+// name are of one store, so that a pass which has seen its own writes in the one has seen them in the other. Pods, which are
+// packed there, it also hands out whole where a client asks for them.
 type shelvedCache struct {
 	client.Reader
 	stores map[reflect.Type]toolscache.Indexer
@@ -122,12 +124,21 @@ func shelf[O client.Object](s *shelvedCache, index, value string, order func(a, 
 	}
 	objects := make([]O, 0, len(kept))
 	for _, each := range kept {
-		if object, ok := each.(O); ok {
+		if object, ok := unpacked(each).(O); ok {
 			objects = append(objects, object)
 		}
 	}
 	slices.SortFunc(objects, order)
 	return objects
+}
+
+// unpacked is an object as it is asked for, of what the cache keeps.
+func unpacked(kept any) client.Object {
+	if packed, is := kept.(*packedPod); is {
+		return packed.whole()
+	}
+	object, _ := kept.(client.Object)
+	return object
 }
 
 // Kept finds an object.
@@ -140,8 +151,40 @@ func (s *shelvedCache) Kept(of client.Object, key client.ObjectKey) client.Objec
 	if err != nil || !exists {
 		return nil
 	}
-	object, _ := kept.(client.Object)
-	return object
+	return unpacked(kept)
+}
+
+// Get finds a Pod as Kept does, and anything else as the manager's cache does.
+func (s *shelvedCache) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	pod, asked := into.(*corev1.Pod)
+	if !asked {
+		return s.Reader.Get(ctx, key, into, options...)
+	}
+	found, err := look(ctx, s, kindPod, key)
+	if kept, is := found.(*corev1.Pod); is {
+		kept.DeepCopyInto(pod)
+	}
+	return err
+}
+
+// List lists the Pods of a namespace, or of all, and anything else as the manager's cache does.
+func (s *shelvedCache) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	pods, asked := into.(*corev1.PodList)
+	if !asked {
+		return s.Reader.List(ctx, into, options...)
+	}
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	if o.FieldSelector != nil || o.LabelSelector != nil {
+		return errors.New("the cache lists Pods by their namespace alone; PodsBy has the indexes")
+	}
+	for _, kept := range s.stores[reflect.TypeFor[*corev1.Pod]()].List() {
+		pod, is := unpacked(kept).(*corev1.Pod)
+		if is && (o.Namespace == "" || o.Namespace == pod.Namespace) {
+			pods.Items = append(pods.Items, *pod)
+		}
+	}
+	return nil
 }
 
 // Budgets lists PodDisruptionBudgets.

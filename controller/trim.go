@@ -74,6 +74,32 @@ func oneContainer(pod *corev1.Pod) []corev1.Container {
 	return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}
 }
 
+// trimPod keeps what sizing, drain and reaping read of a Pod.
+func trimPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	slim := &corev1.Pod{}
+	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion
+	slim.Labels, slim.Annotations = pod.Labels, keptAnnotations(pod.Annotations)
+	slim.CreationTimestamp, slim.DeletionTimestamp = pod.CreationTimestamp, pod.DeletionTimestamp
+	slim.Finalizers = pod.Finalizers
+	for _, owner := range pod.OwnerReferences {
+		slim.OwnerReferences = append(slim.OwnerReferences, slimOwner(owner))
+	}
+	slim.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, NodeSelector: pod.Spec.NodeSelector, SchedulingGates: pod.Spec.SchedulingGates,
+		Tolerations: keptTolerations(pod.Spec.Tolerations),
+		Affinity:    requiredNodeAffinity(pod.Spec.Affinity),
+		Containers:  oneContainer(pod),
+	}
+	slim.Status.Phase, slim.Status.StartTime = pod.Status.Phase, pod.Status.StartTime
+	slim.Status.NominatedNodeName = pod.Status.NominatedNodeName
+	slim.Status.Conditions = keptConditions(pod.Status.Conditions)
+	return slim, nil
+}
+
 // trimNode drops what a Node carries for others: images, volumes, addresses.
 func trimNode(object any) (any, error) {
 	node, ok := object.(*corev1.Node)

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,7 +90,7 @@ func amounts(list corev1.ResourceList) map[string]int64 {
 
 func trimmedCopy(s rotation.Snapshot) rotation.Snapshot {
 	out := s
-	cached := new(sharing).transform
+	cached := new(packing).transform
 	out.Nodes, out.PodsByNode = map[string]*corev1.Node{}, map[string][]*corev1.Pod{}
 	for name, node := range s.Nodes {
 		out.Nodes[name] = trimmed(node.DeepCopy(), trimNode)
@@ -116,7 +115,7 @@ func trimmed[O client.Object](object O, trim func(any) (any, error)) O {
 	if err != nil {
 		panic(err)
 	}
-	return slim.(O)
+	return unpacked(slim).(O)
 }
 
 var trimDay = time.Date(2026, time.January, 9, 18, 0, 0, 0, time.UTC)
@@ -333,41 +332,6 @@ func aTypicalPod(i int) *corev1.Pod {
 	}
 }
 
-// Pods share what they have alike, and nothing else.
-func TestPodsShareWhatTheyHaveAlike(t *testing.T) {
-	shared := new(sharing)
-	pods := map[string]*corev1.Pod{}
-	for name, of := range map[string]int{"one": 0, "another of its workload": 1, "of another workload": 10} {
-		pod := aTypicalPod(of)
-		plain := trimmed(pod.DeepCopy(), trimPod)
-		pods[name] = trimmed(pod, shared.transform)
-		if !equality.Semantic.DeepEqual(pods[name], plain) {
-			t.Errorf("%s: sharing changes the Pod:\n%+v\nwithout it is\n%+v", name, pods[name], plain)
-		}
-	}
-	one, other, stranger := pods["one"], pods["another of its workload"], pods["of another workload"]
-	one.Labels["seen"] = "in all that share the map"
-	if other.Labels["seen"] == "" || stranger.Labels["seen"] != "" {
-		t.Error("the labels are to be one map in a workload, and another one elsewhere")
-	}
-	if &one.Spec.Containers[0] != &stranger.Spec.Containers[0] || &one.OwnerReferences[0] != &other.OwnerReferences[0] {
-		t.Error("what asks for the same, and what has the same owner, is to be one")
-	}
-}
-
-// A cluster with more workloads than are remembered loses the sharing, not a Pod's own values.
-func TestSharingHasABound(t *testing.T) {
-	var numbers parts[int]
-	for i := range 3 * mostParts {
-		if is := numbers.of(fmt.Sprint(i), i); is != i {
-			t.Fatalf("%d has become %d", i, is)
-		}
-		if len(numbers.have) > mostParts {
-			t.Fatalf("%d parts are held", len(numbers.have))
-		}
-	}
-}
-
 // BenchmarkCachedPod measures what one Pod of five thousand costs in the cache, as bytes/pod, beside what it would cost
 // whole. Each comes from the wire, so that none shares memory with another.
 func BenchmarkCachedPod(b *testing.B) {
@@ -381,7 +345,7 @@ func BenchmarkCachedPod(b *testing.B) {
 		wire[i] = body
 	}
 	whole := func(pod any) (any, error) { return pod, nil }
-	for name, transform := range map[string]func(any) (any, error){"whole": whole, "trimmed": trimPod, "shared": new(sharing).transform} {
+	for name, transform := range map[string]func(any) (any, error){"whole": whole, "trimmed": trimPod, "packed": new(packing).transform} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				before := heap()

@@ -155,8 +155,8 @@ func nodeReady(node *corev1.Node) corev1.ConditionStatus {
 }
 
 func podChanged(before, after client.Object) bool {
-	was, ok1 := before.(*corev1.Pod)
-	is, ok2 := after.(*corev1.Pod)
+	was, ok1 := podOf(before)
+	is, ok2 := podOf(after)
 	return !ok1 || !ok2 || was.Spec.NodeName != is.Spec.NodeName || was.Status.Phase != is.Status.Phase ||
 		(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil)
 }
@@ -164,7 +164,7 @@ func podChanged(before, after client.Object) bool {
 // placeholders lets only our own Pods through.
 func placeholders() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(object client.Object) bool {
-		pod, ok := object.(*corev1.Pod)
+		pod, ok := podOf(object)
 		return ok && rotation.IsPlaceholder(pod)
 	})
 }
@@ -179,7 +179,7 @@ func poolByLabel(_ context.Context, object client.Object) []reconcile.Request {
 
 // poolOfPlaceholder reads the pool off the selector that binds the placeholder to it (§3.3).
 func poolOfPlaceholder(_ context.Context, object client.Object) []reconcile.Request {
-	pod, ok := object.(*corev1.Pod)
+	pod, ok := podOf(object)
 	if !ok {
 		return nil
 	}

@@ -77,7 +77,7 @@ var _ = Describe("What the chart renders", func() {
 	})
 
 	It("has room for a cluster of 50,000 Pods (docs/performance.md)", func(ctx SpecContext) {
-		const cachedPods = 50_000 * 3_800
+		const cachedPods = 50_000 * 660
 		resources := only[*appsv1.Deployment](rendered(ctx, named)).Spec.Template.Spec.Containers[0].Resources
 		Expect(resources.Requests.Memory().Value()).To(BeNumerically(">", 2*cachedPods), "twice the cache: the collector's share")
 		Expect(resources.Limits.Memory().Value()).To(BeNumerically(">=", 2*resources.Requests.Memory().Value()))
