@@ -27,8 +27,8 @@ type EventSink interface {
 //
 // What is told once is told once per process. The table places a count after the durable write that makes it true or,
 // where the outcome would else be lost with the anchor, before the one that ends it; a retried pass is recognized here
-// and counts nothing twice. So a crash can lose a failure and can double a success; neither touches a rotation (§5.2,
-// observability skews). A new leader tells the conditions that it finds once more.
+// and counts nothing twice. So a crash can lose a failure, and can double a success, an expiry and a fallback; none of it
+// touches a rotation (§5.2, observability skews). A new leader tells the conditions that it finds once more.
 type Announcer struct {
 	sink    EventSink
 	metrics *Metrics
@@ -109,8 +109,8 @@ const mostBegunAtOnce = 50
 // Observe ends a completed pass: it counts the transition, sets the pool's gauges, tells the conditions that have begun,
 // and ends those that neither the snapshot nor an effect of the pass has repeated.
 //
-// A pool that no policy governs loses its series and its memory, but for what still concerns it: a tie, and a rotation
-// that is yet to be taken back.
+// A pool that no policy governs loses its series and its memory, but for what still concerns it: a tie, an Invalid policy,
+// and a rotation that is yet to be taken back.
 func (a *Announcer) Observe(ctx context.Context, pass Observation) {
 	begun, ended := a.observe(&pass)
 	pool := pass.Snapshot.Pool.Name
@@ -176,7 +176,7 @@ func (a *Announcer) show(memory *poolMemory, pass *Observation, now tally) {
 	}
 	memory.gauges.show(a.metrics, pool, read(state, s, windowOpen, now))
 	memory.obstacle.show(a.metrics, pool, guard)
-	if !governed && !s.Governance.Conflict && state == rotation.StateIdle {
+	if !governed && !s.Governance.Conflict && len(s.Governance.Faults) == 0 && state == rotation.StateIdle {
 		delete(a.pools, pool)
 	}
 }

@@ -151,6 +151,9 @@ func theFleet(edits ...func(*rotation.Snapshot)) rotation.Snapshot {
 			Created: theDay.Add(-24 * time.Hour), Ready: true, NodeName: fmt.Sprintf("node-%d", i),
 			ExpireAfter: ptr.To(14 * 24 * time.Hour), TerminationGracePeriod: ptr.To(time.Hour),
 		})
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.Claims[i].NodeName, Labels: map[string]string{
+			corev1.LabelTopologyZone: "zone-a", corev1.LabelArchStable: "amd64", "karpenter.sh/capacity-type": "on-demand"}}}
+		s.Nodes[node.Name] = node
 	}
 	governedBy(wedAndSat("api"))(&s)
 	for _, edit := range edits {

@@ -147,10 +147,23 @@ func (r *application) create(ctx context.Context, object *corev1.Pod) (bool, err
 		}
 		return false, nil
 	case err != nil:
-		return false, err
+		return false, notCreated(object, err)
 	}
 	r.Own.Wrote(r.pool, object, true, r.Clock.Now())
 	return true, nil
+}
+
+// notCreated says what keeps a Pod from being created. Nothing was decided on that could have changed meanwhile: what is
+// ordinary of a patch is a refusal here.
+func notCreated(object *corev1.Pod, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return &refusedError{fmt.Sprintf("create namespace %s, or name the one that the controller runs in", object.Namespace), err}
+	case apierrors.IsInvalid(err):
+		return &refusedError{"let an admission webhook or policy allow the placeholder", err}
+	default:
+		return err
+	}
 }
 
 func samePlaceholder(a, b *corev1.Pod) bool {

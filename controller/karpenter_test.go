@@ -65,7 +65,8 @@ func (w *world) aNode(name, pool string, age time.Duration, edits ...func(*karpe
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: nc.Status.NodeName, CreationTimestamp: created,
-		Labels: map[string]string{rotation.LabelNodePool: pool, corev1.LabelHostname: nc.Status.NodeName, corev1.LabelTopologyZone: "zone-a"},
+		Labels: map[string]string{rotation.LabelNodePool: pool, corev1.LabelHostname: nc.Status.NodeName, corev1.LabelTopologyZone: "zone-a",
+			corev1.LabelArchStable: "amd64", karpenterv1.CapacityTypeLabelKey: karpenterv1.CapacityTypeOnDemand},
 	}}
 	node.Status.Allocatable = quantities("cpu", "3920m", "memory", "14Gi", "pods", "58")
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}

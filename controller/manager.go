@@ -58,7 +58,7 @@ type Options struct {
 // Run is the controller: it checks the cluster, waits to lead, sweeps, and reconciles until ctx ends. It returns nil on an
 // ordinary end.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
-	if err := Preflight(ctx, config); err != nil {
+	if err := Preflight(ctx, config, o.Settings.Namespace); err != nil {
 		return err
 	}
 	scheme, err := NewScheme()
@@ -179,15 +179,19 @@ func startInformers(ctx context.Context, mgr ctrl.Manager) error {
 
 // addProbes answers /healthz while the process lives and /readyz once every cache is filled.
 func addProbes(mgr ctrl.Manager) error {
-	ready := func(request *http.Request) error {
+	return errors.Join(mgr.AddHealthzCheck("alive", healthz.Ping), mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache().WaitForCacheSync)))
+}
+
+// cachesFilled is a probe that waits a second for the caches at most: the kubelet asks again.
+func cachesFilled(wait func(context.Context) bool) healthz.Checker {
+	return func(request *http.Request) error {
 		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
 		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
+		if !wait(ctx) {
 			return errors.New("the caches are not filled yet")
 		}
 		return nil
 	}
-	return errors.Join(mgr.AddHealthzCheck("alive", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
 }
 
 // startupSweep runs once, when this process has become the leader, and lets the passes through when it is done. The

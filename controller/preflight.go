@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,9 +23,10 @@ import (
 )
 
 // Preflight fails fast, with a sentence for each thing that is missing, unless the cluster serves karpenter.sh/v1 with
-// its NodeClaims and NodePools and the RotationPolicy CRD, and lets us read them (§5.1). That the objects decode into the
-// v1 types confirms the wire schema; fields are not looked into.
-func Preflight(ctx context.Context, config *rest.Config) error {
+// its NodeClaims and NodePools and the RotationPolicy CRD, lets us read them and all else that is watched (§5.1), and has
+// the namespace that leases and placeholders are made in. That the objects decode into the v1 types confirms the wire
+// schema; fields are not looked into.
+func Preflight(ctx context.Context, config *rest.Config, namespace string) error {
 	served, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("preflight: the API server cannot be addressed: %w", err)
@@ -45,7 +48,22 @@ func Preflight(ctx context.Context, config *rest.Config) error {
 		readable(ctx, reader, "nodeclaims.karpenter.sh", &karpenterv1.NodeClaimList{}),
 		readable(ctx, reader, "nodepools.karpenter.sh", &karpenterv1.NodePoolList{}),
 		readable(ctx, reader, "rotationpolicies.noderotation.io", &v1alpha1.RotationPolicyList{}),
+		readable(ctx, reader, "nodes", &corev1.NodeList{}),
+		readable(ctx, reader, "pods", &corev1.PodList{}),
+		readable(ctx, reader, "poddisruptionbudgets.policy", &policyv1.PodDisruptionBudgetList{}),
+		exists(ctx, reader, namespace),
 	)
+}
+
+// exists checks that there is the namespace. To read namespaces takes a right of its own; but nothing is created where
+// there is none, and a rehearsed Pod tells. Whatever else is said against the Pod is told when a placeholder is refused.
+func exists(ctx context.Context, server client.Client, namespace string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "preflight"}}
+	pod.Spec.Containers = []corev1.Container{{Name: "preflight", Image: "preflight"}}
+	if err := server.Create(ctx, pod, client.DryRunAll); apierrors.IsNotFound(err) {
+		return fmt.Errorf("preflight: there is no namespace %s for the lease and the placeholders: create it, or name another one with --namespace: %w", namespace, err)
+	}
+	return nil
 }
 
 // serves checks that the cluster serves the resources of the group and version.

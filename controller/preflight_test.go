@@ -62,7 +62,9 @@ func refusal(code int32, reason metav1.StatusReason, message string) metav1.Stat
 func resources(groupVersion string, kinds map[string]string) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion}
 	for name, kind := range kinds {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: kind, Verbs: metav1.Verbs{"get", "list", "watch"}})
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: name, Kind: kind, Namespaced: kind == "Pod" || kind == "PodDisruptionBudget", Verbs: metav1.Verbs{"get", "list", "watch"},
+		})
 	}
 	return list
 }
@@ -74,6 +76,9 @@ func emptyList(groupVersion, kind string) any {
 const (
 	karpenter, ours       = "karpenter.sh/v1", "noderotation.io/v1alpha1"
 	karpenterAPI, oursAPI = "/apis/" + karpenter, "/apis/" + ours
+	budgetsAPI            = "/apis/policy/v1"
+	// rehearsed is where the Pod is created that shows whether there is the namespace.
+	rehearsed = "/api/v1/namespaces/" + namespace + "/pods"
 )
 
 // aWholeCluster serves all that the controller needs.
@@ -84,6 +89,13 @@ func aWholeCluster() aCluster {
 		karpenterAPI + "/nodepools":   emptyList(karpenter, "NodePoolList"),
 		oursAPI:                       resources(ours, map[string]string{"rotationpolicies": "RotationPolicy"}),
 		oursAPI + "/rotationpolicies": emptyList(ours, "RotationPolicyList"),
+
+		"/api/v1":                            resources("v1", map[string]string{"nodes": "Node", "pods": "Pod"}),
+		"/api/v1/nodes":                      emptyList("v1", "NodeList"),
+		"/api/v1/pods":                       emptyList("v1", "PodList"),
+		budgetsAPI:                           resources("policy/v1", map[string]string{"poddisruptionbudgets": "PodDisruptionBudget"}),
+		budgetsAPI + "/poddisruptionbudgets": emptyList("policy/v1", "PodDisruptionBudgetList"),
+		rehearsed:                            map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "preflight"}},
 	}
 }
 
@@ -92,7 +104,7 @@ var _ = Describe("The preflight (§5.1)", func() {
 	check := func(cluster aCluster) []string {
 		server := httptest.NewServer(cluster)
 		defer server.Close()
-		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL})
+		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace)
 		if err == nil {
 			return nil
 		}
@@ -127,6 +139,14 @@ var _ = Describe("The preflight (§5.1)", func() {
 		Entry("an API server that works", func(c aCluster) {
 			c[karpenterAPI+"/nodeclaims"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcd is away")
 		}, "nodeclaims.karpenter.sh cannot be listed: etcd is away"),
+		Entry("a right to see what drains", func(c aCluster) {
+			for _, path := range []string{"/api/v1/nodes", "/api/v1/pods", budgetsAPI + "/poddisruptionbudgets"} {
+				c[path] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+			}
+		}, "list nodes; grant", "list pods; grant", "list poddisruptionbudgets.policy; grant"),
+		Entry("the namespace", func(c aCluster) {
+			c[rehearsed] = refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `namespaces "noderotation-system" not found`)
+		}, "there is no namespace noderotation-system for the lease and the placeholders: create it, or name another one with --namespace"),
 		Entry("all of it, at once", func(c aCluster) {
 			delete(c, karpenterAPI)
 			delete(c, oursAPI)
@@ -136,6 +156,12 @@ var _ = Describe("The preflight (§5.1)", func() {
 			c[karpenterAPI+"/nodepools"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 			c[karpenterAPI+"/nodeclaims"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 		}, "does not serve noderotation.io/v1alpha1", "list nodeclaims.karpenter.sh", "list nodepools.karpenter.sh"))
+
+	It("leaves it to the first placeholder to find out what else is against it", func() {
+		cluster := aWholeCluster()
+		cluster[rehearsed] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no Pod without an owner")
+		Expect(check(cluster)).To(BeEmpty())
+	})
 
 	It("refuses objects that do not decode as karpenter.sh/v1", func() {
 		cluster := aWholeCluster()
@@ -147,7 +173,7 @@ var _ = Describe("The preflight (§5.1)", func() {
 	It("says which API server does not answer", func() {
 		server := httptest.NewServer(aCluster{})
 		server.Close()
-		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL})
+		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace)
 		Expect(err).To(MatchError(And(ContainSubstring("preflight: "), ContainSubstring(strings.TrimPrefix(server.URL, "http://")))))
 	})
 })

@@ -163,6 +163,7 @@ func (r *Reconciler) decide(ctx context.Context, s *rotation.Snapshot) (Pass, er
 	actions := plan.Actions()
 	if r.Rehearsal != nil {
 		r.Rehearsal.show(ctx, s, decision, actions)
+		r.Announcer.Observe(ctx, Observation{Snapshot: s, Decision: decision})
 		return pass, nil
 	}
 	writes := 0
@@ -192,7 +193,7 @@ func (r *Reconciler) shown(ctx context.Context, pass Observation) {
 
 // refused tells a person about a write that the API server will refuse again: nothing else would.
 func (r *Reconciler) refused(ctx context.Context, s *rotation.Snapshot, state string, err error) error {
-	if !overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errNameTaken)) {
+	if refusedForGood(err) {
 		r.trouble(ctx, s, state, effects.ReasonWriteRefused, err)
 	}
 	return err

@@ -170,6 +170,23 @@ var errHeldUp = errors.New("the pass was held up for longer than this process is
 // errNameTaken ends a pass whose placeholder cannot be created.
 var errNameTaken = errors.New("another Pod has this name, and is no placeholder of this rotation, or has lost its labels; delete it")
 
+// refusedError is a write that the API server will refuse again until a person has acted. It does not unwrap: that the answer
+// was a NotFound, or Invalid without a cause, would else pass for a world that has moved on.
+type refusedError struct {
+	remedy string
+	cause  error
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%v; %s", e.cause, e.remedy) }
+
+// refusedForGood tells whether a write was refused for what only a person can mend: a right, a rule of the API, a policy.
+// A webhook that gives no reason is answered for with BadRequest.
+func refusedForGood(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) || errors.Is(err, errNameTaken) ||
+		(!overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)))
+}
+
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
 // object that is gone, a JSON patch whose test failed, or a pass that was held up. All are ordinary; the next pass
 // decides afresh.
@@ -177,13 +194,16 @@ func overtaken(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err) || errors.Is(err, errHeldUp)
 }
 
-// testFailed recognizes the API server's answer to a JSON patch that does not apply: Invalid, and unlike a validation
-// error without a cause.
+// testFailed recognizes the API server's answer to a JSON patch that does not apply: Invalid, unlike a validation error
+// without a cause, and not a webhook's.
 func testFailed(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Reason != metav1.StatusReasonInvalid {
 		return false
 	}
 	details := status.Status().Details
-	return details == nil || len(details.Causes) == 0
+	return (details == nil || len(details.Causes) == 0) && !strings.HasPrefix(status.Status().Message, webhookDenied)
 }
+
+// webhookDenied begins the API server's message where an admission webhook refuses, with whatever reason it likes.
+const webhookDenied = "admission webhook "

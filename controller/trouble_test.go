@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -210,11 +211,50 @@ var _ = Describe("Values outside the contract (architecture.md, unreadable and a
 })
 
 var _ = Describe("A fleet with something missing", func() {
-	It("passes over a claim that has no node yet, and takes the next", func() {
+	It("passes over a claim that has no node, tells it once, and takes the next", func() {
 		w := aFleet()
-		w.aNode("launching", "api", 12*day, func(nc *karpenterv1.NodeClaim) { nc.Status.NodeName = "" })
+		w.aNode("lost", "api", 12*day, func(nc *karpenterv1.NodeClaim) { nc.Status.NodeName = "" })
+		w.aPool("web")
+		w.aNode("other", "web", 10*day)
 		w.pass("api")
+		w.pass("api")
+		w.pass("web")
 		Expect(w.shown()["NodePool api"]).To(Equal("active-rotation=old anchored-on"))
+		Expect(w.shown()["NodePool web"]).To(Equal("active-rotation=other anchored-on"))
+		Expect(w.leader.people.heard()).To(ConsistOf(
+			"RotationStarted NodePool/api", "NodeUnknown NodeClaim/lost", "RotationStarted NodePool/web"))
+	})
+
+	It("tells of a policy that cannot be read on each of its pools, once, whether or not a rotation was under way", func() {
+		w := aWorld()
+		w.aPolicy("weekly", func(p *v1alpha1.RotationPolicy) {
+			p.Spec.NodePoolSelector.MatchLabels = map[string]string{"workload": "api"}
+			p.Spec.MaintenanceWindows[0].Timezone = "Mars/Olympus"
+			p.Spec.AgeThreshold = "soon"
+		})
+		w.aPolicy("others", func(p *v1alpha1.RotationPolicy) {
+			p.Spec.NodePoolSelector.MatchLabels = map[string]string{"workload": "web"}
+		})
+		w.aPool("api")
+		w.aNode("old", "api", 10*day)
+		w.aPool("web")
+		w.aNode("other", "web", 10*day)
+		for range 3 {
+			w.pass("api")
+		}
+		w.pass("web")
+		Expect(w.leader.people.events[0].note).To(And(ContainSubstring("Mars/Olympus"), ContainSubstring("soon")))
+		Expect(w.leader.people.heard()).To(Equal([]string{"InvalidSpec NodePool/api", "RotationStarted NodePool/web"}))
+		Expect(w.shown()["NodePool api"]).To(BeEmpty())
+	})
+
+	It("tells once that a node lacks the label of a zone that its replacement is to share", func() {
+		w := aFleet()
+		change(w, &corev1.Node{}, "old", func(n *corev1.Node) { delete(n.Labels, corev1.LabelTopologyZone) })
+		w.pass("api")
+		w.pass("api")
+		Expect(w.leader.people.heard()).To(Equal([]string{"RotationStarted NodePool/api", "LabelUnknown NodeClaim/old"}))
+		Expect(w.placeholder("old")).NotTo(BeNil())
 	})
 
 	It("holds a rotation whose node's labels are gone until it times out, and takes everything back", func() {
@@ -255,6 +295,12 @@ var _ = Describe("A write that the API server refuses for good", func() {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "surge-for-old", errors.New("exceeded quota"))
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "surge-for-old", nil)
 	invalid.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec"}}
+	deniedWith := func(code int32, reason metav1.StatusReason) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: code, Reason: reason, Message: `admission webhook "pods" denied the request: no owner`}}
+	}
+	invalidByWebhook := deniedWith(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+	nowhere := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "noderotation-system")
 
 	DescribeTable("is told once, fails every pass for the queue to retry, and still times out (§3.8)", func(refusal error) {
 		w := aFleet()
@@ -266,8 +312,7 @@ var _ = Describe("A write that the API server refuses for good", func() {
 		}
 		for range 3 {
 			_, err := w.leader.pass("api")
-			Expect(err).To(MatchError(refusal))
-			Expect(err).To(MatchError(ContainSubstring("create Pod noderotation-system/surge-for-old")))
+			Expect(err).To(MatchError(And(ContainSubstring("create Pod noderotation-system/surge-for-old"), ContainSubstring(refusal.Error()))))
 		}
 		Expect(w.leader.people.heard()).To(Equal([]string{"WriteRefused NodePool/api"}))
 
@@ -277,7 +322,23 @@ var _ = Describe("A write that the API server refuses for good", func() {
 			HaveKeyWithValue("NodePool api", "last-failure-at"), HaveKeyWithValue("Node old", ""),
 			HaveKeyWithValue("NodeClaim old", "failed-at retry-count=1 state=failed")))
 		Expect(w.leader.people.metrics()).To(HaveKeyWithValue("noderotation_completed_total{api,failure}", 1.0))
-	}, Entry("Forbidden", forbidden), Entry("Invalid, with its causes", invalid))
+	},
+		Entry("Forbidden", forbidden), Entry("Invalid, with its causes", invalid), Entry("Invalid, by a webhook that gives no cause", invalidByWebhook),
+		Entry("by a webhook that gives no reason", deniedWith(http.StatusBadRequest, "")),
+		Entry("for want of the namespace", nowhere))
+
+	It("is told where a webhook refuses a patch, whose answer has no cause either", func() {
+		w := aFleet()
+		w.server.judge = func(next write) verdict {
+			if strings.HasPrefix(next.Meaning, "node old") {
+				return verdict{Lost: true, Answer: invalidByWebhook}
+			}
+			return verdict{}
+		}
+		_, err := w.leader.pass("api")
+		Expect(err).To(MatchError(ContainSubstring("denied the request")))
+		Expect(w.leader.people.heard()).To(Equal([]string{"WriteRefused NodePool/api"}))
+	})
 
 	It("is told by a person's words when no placeholder can be built at all", func() {
 		w := aFleet()

@@ -92,6 +92,8 @@ const (
 	ReasonInsufficientHeadroom = "InsufficientHeadroom"
 	ReasonFreezeUnreadable     = "FreezeUnreadable"
 	ReasonAnnotationUnreadable = "AnnotationUnreadable"
+	ReasonNodeUnknown          = "NodeUnknown"
+	ReasonLabelUnknown         = "LabelUnknown"
 	ReasonShortLead            = "ShortLead"
 	ReasonRotationFailed       = "RotationFailed"
 	ReasonRotationExpired      = "RotationExpired"

@@ -25,6 +25,8 @@ func Reasons() []Reason {
 		{ReasonInsufficientHeadroom, pool, Warning, "The NodePool's limits leave no room for a replacement, so that no rotation begins."},
 		{ReasonFreezeUnreadable, pool, Warning, "The freeze cannot be read; the NodePool counts as frozen."},
 		{ReasonAnnotationUnreadable, either, Warning, "An annotation cannot be read; the message says what it is taken to mean."},
+		{ReasonNodeUnknown, claim, Warning, "The node is due, but its Node is not there, or not labelled as one of the NodePool: no rotation of it can begin."},
+		{ReasonLabelUnknown, claim, Warning, "The Node has no value of a label that its replacement is to share: the replacement may come up wherever the NodePool allows."},
 		{ReasonPlaceholderInvalid, pool, Warning, "No placeholder can be made as the policy asks for it; nothing is done for the NodePool."},
 		{ReasonWriteRefused, pool, Warning, "The API server refuses a write for good: a permission is missing or a policy of the cluster forbids it."},
 		{ReasonShortLead, claim, Warning, "The node's life is too short for its chances; it is rotated at the earliest one, unless a fatal finding stops its NodePool."},

@@ -59,6 +59,20 @@ func Replicas(s Snapshot) (required, preferred []Replica, err error) {
 	return required, preferred, nil
 }
 
+// Unreplicated names the labels that the replacement of the subject is required to share, and of which neither the subject's
+// Node nor its claim says a value; none where the Node itself is not known.
+func Unreplicated(s *Snapshot) (keys []string) {
+	if s.Governance.Policy == nil || s.SubjectNode() == nil {
+		return nil
+	}
+	for _, key := range s.Governance.Policy.RequiredKeys() {
+		if own, err := s.ownConstraint(string(key)); err == nil && len(own) == 0 {
+			keys = append(keys, string(key))
+		}
+	}
+	return keys
+}
+
 // replicate intersects what the candidate has under the key with what the pool allows.
 func replicate(s Snapshot, key string) (Replica, error) {
 	if key == corev1.LabelHostname {

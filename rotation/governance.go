@@ -73,7 +73,11 @@ func Resolve(assessments []Assessment, poolLabels map[string]string) Resolution 
 func Govern(assessments []Assessment, poolLabels map[string]string) Governance {
 	r := Resolve(assessments, poolLabels)
 	g := Governance{Reason: r.Reason, Conflict: len(r.Tied) > 0}
-	if r.winner == nil || r.Invalid {
+	switch {
+	case r.winner == nil:
+		return g
+	case r.Invalid:
+		g.Faults = r.winner.faults()
 		return g
 	}
 	g.Policy, g.Terms = r.Winner, r.winner.Terms

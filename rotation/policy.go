@@ -195,12 +195,15 @@ func (a Assessment) Invalid() bool {
 // Reason says everything that makes the policy Invalid, for its Ready condition; empty when it is valid.
 func (a Assessment) Reason() string {
 	var messages []string
-	for _, f := range a.Findings {
-		if f.fatal() {
-			messages = append(messages, f.Message)
-		}
+	for _, f := range a.faults() {
+		messages = append(messages, f.Message)
 	}
 	return strings.Join(messages, " ")
+}
+
+// faults are the findings that make the policy Invalid.
+func (a Assessment) faults() []Finding {
+	return slices.DeleteFunc(slices.Clone(a.Findings), func(f Finding) bool { return !f.fatal() })
 }
 
 func entries(windows []v1alpha1.MaintenanceWindow) []window.Entry {

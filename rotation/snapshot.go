@@ -35,6 +35,8 @@ type Governance struct {
 	Reason string
 	// Conflict is true when two or more policies tie (§5.4, PolicyConflict).
 	Conflict bool
+	// Faults are the fatal findings that make the winner Invalid; nil unless it is.
+	Faults []Finding
 	// Terms of the governing policy, with defaults resolved.
 	Terms Terms
 	// Windows of the governing policy.

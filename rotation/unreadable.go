@@ -41,6 +41,7 @@ var meanings = []struct {
 	{"NodePool", KeyLastFailureAt, "the pause after a failure counts as not over", readableStamp},
 	{"NodePool", KeyDrainingAt, "the drain's duration will not be observed", readableStamp},
 	{"NodePool", KeySurgeWait, "the surge's duration will not be observed", readableDuration},
+	{"NodePool", KeyActiveRotationState, "the drain counts as not begun once the NodeClaim is gone", readableMirror},
 	{"NodePool", KeyRotationMode, "nothing is done for the pool", readableMode},
 	{"NodeClaim", KeyStartedAt, "the attempt counts as timed out", readableStamp},
 	{"NodeClaim", KeyFailedAt, "the backoff counts as not over", readableStamp},
@@ -81,6 +82,10 @@ func readableStamp(annotations map[string]string, key string) bool {
 func readableDuration(annotations map[string]string, key string) bool {
 	_, err := time.ParseDuration(annotations[key])
 	return err == nil
+}
+
+func readableMirror(annotations map[string]string, key string) bool {
+	return annotations[key] == StateDraining || annotations[key] == ""
 }
 
 func readableMode(annotations map[string]string, key string) bool {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// A process is ready when its caches are filled, and not a moment before.
+func TestReadyOnceTheCachesAreFilled(t *testing.T) {
+	g := NewWithT(t)
+	filled := false
+	probe := cachesFilled(func(ctx context.Context) bool {
+		_, ends := ctx.Deadline()
+		g.Expect(ends).To(BeTrue(), "a probe that waits for ever is no answer")
+		return filled
+	})
+	request := httptest.NewRequest("GET", "/readyz/caches", nil)
+	g.Expect(probe(request)).To(MatchError(ContainSubstring("not filled")))
+	filled = true
+	g.Expect(probe(request)).To(Succeed())
+}
