@@ -262,6 +262,7 @@ var firings = []firing{
 	{"rest", "a node is due and no policy governs", nil, nil},
 	{"rest", "a node is due and an earlier drain goes on", nil, nil},
 	{"rest", "a node is due and its operator protects it", nil, nil},
+	{"rest", "a node is due and Karpenter is replacing it", nil, nil},
 
 	{"pending-wait", "the anchor is written and nothing else", []string{
 		"patch NodeClaim old: started-at=2026-01-09T18:00:00Z state=pending",

@@ -88,7 +88,7 @@ const mostPoolMessage = 512
 // noticeOf writes a decision down so that it reads the same until something has changed: no part of it moves with the
 // clock.
 func noticeOf(s *rotation.Snapshot, d machine.Decision) notice {
-	n := troubleOf(s, d.State, outlook(d, s.Now))
+	n := troubleOf(s, d.State, Outlook(d, s.Now))
 	n.entry.BlockedBy = obstacle(d)
 	return n
 }
@@ -112,18 +112,19 @@ func troubleOf(s *rotation.Snapshot, state, message string) notice {
 	return n
 }
 
-// outlook says in words what the pool waits for: what keeps it from starting, or what the rotation in flight waits for
-// and until when. Where the row leaves the state the next pass has more to say.
-func outlook(d machine.Decision, now time.Time) string {
+// Outlook is the message of a pool in its policy's status, after a pass that decided so and had nothing to change: what
+// keeps the pool from starting, or what the rotation in flight waits for and until when. Where the row leaves the state the
+// next pass has more to say.
+func Outlook(d machine.Decision, now time.Time) string {
 	_, obstacle, kept := d.Obstacle()
 	if !kept {
-		return d.Row.About
+		return cut(d.Row.About, mostPoolMessage)
 	}
 	said := []string{obstacle.Verdict.Lasting()}
 	if next, known := d.Changes(now); known && d.State != rotation.StateIdle && next.Guard != obstacle.Guard {
 		said = append(said, next.Verdict.Lasting())
 	}
-	return strings.Join(said, "; ")
+	return cut(strings.Join(said, "; "), mostPoolMessage)
 }
 
 // inStatus is an instant as the API server keeps it: in whole seconds.

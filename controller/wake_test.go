@@ -56,6 +56,30 @@ var _ = Describe("Waking up: the pass sleeps until a guard can next open, and no
 			w.theOperatorAnnotates("api", rotation.KeyFreeze, rotation.FormatStamp(openSaturday.Add(12*time.Second)))
 		}, 12*time.Second))
 
+	It("starts a rotation at the very moment that a claim for which there is room overtakes one for which there is none (§3.3)", func() {
+		w := aWorld()
+		w.aPolicy("weekly")
+		w.aPool("api")
+		w.aNode("large", "api", 9*day)
+		for _, name := range []string{"web-1", "web-2", "web-3", "web-4", "web-5"} {
+			w.aWorkload(name, "large")
+		}
+		w.aNode("small", "api", 10*day)
+		w.theClaimSays("small", rotation.KeyState, rotation.StateFailed)
+		w.theClaimSays("small", rotation.KeyRetryCount, "1")
+		w.theClaimSays("small", rotation.KeyFailedAt, rotation.FormatStamp(openSaturday.Add(-30*time.Minute+8*time.Second)))
+		change(w, &karpenterv1.NodePool{}, "api", func(np *karpenterv1.NodePool) {
+			np.Spec.Limits = karpenterv1.Limits(quantities("cpu", "10"))
+			np.Status.Resources = quantities("cpu", "8")
+		})
+		sleep := w.pass("api").RequeueAfter
+		Expect(w.server.writes).To(BeEmpty())
+		Expect(sleep).To(BeNumerically("~", 8*time.Second, time.Millisecond))
+		w.clock.Step(sleep)
+		w.pass("api")
+		Expect(w.pool("api").Annotations).To(HaveKeyWithValue(rotation.KeyActiveRotation, "small"))
+	})
+
 	It("looks again within a minute where only the cluster can open a guard", func() {
 		w := aWorld()
 		w.aPool("api")

@@ -3,7 +3,6 @@
 package effects
 
 import (
-	"strconv"
 	"time"
 
 	"noderotation.io/noderotation/rotation"
@@ -83,11 +82,10 @@ func markFailed(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	if !exists || claim.Annotations[rotation.KeyState] == rotation.StateFailed {
 		return none(s)
 	}
-	count, _ := claim.RetryCount()
 	return patchClaim(s, map[string]string{
 		rotation.KeyState:      rotation.StateFailed,
 		rotation.KeyFailedAt:   rotation.FormatStamp(s.Now),
-		rotation.KeyRetryCount: strconv.Itoa(count + 1),
+		rotation.KeyRetryCount: claim.FurtherRetry(),
 	}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 

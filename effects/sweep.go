@@ -4,7 +4,6 @@ package effects
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -91,12 +90,11 @@ func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
 		if anchors[claim.Name] || (state != rotation.StatePending && state != rotation.StateDraining) {
 			continue
 		}
-		count, _ := claim.RetryCount()
 		change := Change{
 			Set: map[string]string{
 				rotation.KeyState:      rotation.StateFailed,
 				rotation.KeyFailedAt:   rotation.FormatStamp(i.Now),
-				rotation.KeyRetryCount: strconv.Itoa(count + 1),
+				rotation.KeyRetryCount: claim.FurtherRetry(),
 			},
 			Remove: needed(claim.Annotations, nil, []string{rotation.KeyStartedAt, rotation.KeySurgeClaim}).Remove,
 		}
@@ -119,12 +117,15 @@ func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
 	return found
 }
 
-// pausing begins the pause after a failure, unless a later one has begun it.
+// recent is how long a pause that has begun is not begun anew, lest a claim that cannot be written moves it on and on.
+const recent = time.Minute
+
+// pausing begins the pause after a failure, unless that was done just now, or a later failure has begun it.
 func pausing(pool rotation.Pool, now time.Time) []Action {
 	stamp := map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(now)}
 	last := rotation.ParseStamp(pool.Annotations, rotation.KeyLastFailureAt)
 	change := needed(pool.Annotations, stamp, nil)
-	if change.Empty() || last.Readable && last.At.After(now) {
+	if change.Empty() || last.Readable && last.At.After(now.Add(-recent)) {
 		return nil
 	}
 	return []Action{PatchPool{

@@ -5,6 +5,7 @@ package guards_test
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestReasonsAreSentences(t *testing.T) {
 }
 
 // Until is the first instant at which the answer changes by itself: a pass that sleeps until then is neither late nor
-// early. Two guards choose between claims, and another claim's coming of age may answer for them.
+// early. Three guards depend on which claim is chosen, and another claim's coming of age may answer for them.
 func TestUntilIsTheInstantOfChange(t *testing.T) {
 	everywhere(t, func(t rapid.TB, s rotation.Snapshot) {
 		for _, g := range guards.All() {
@@ -83,8 +84,14 @@ func TestUntilIsTheInstantOfChange(t *testing.T) {
 			switch g.Name {
 			case guards.Candidate:
 				changes(t, s, just, then)
-			case guards.ForcefulFallback:
-				if s.Selection.Candidate == "" || then.Selection.Candidate != s.Selection.Candidate {
+			case guards.Eligible:
+				claim, _ := s.Subject()
+				if s.Standing(&claim) != just.Standing(&claim) || s.Standing(&claim) == then.Standing(&claim) {
+					t.Errorf("%s stands otherwise before %s, or does not then", claim.Name, now.Until)
+				}
+			case guards.ForcefulFallback, guards.SurgeHeadroom:
+				if now.Until.Equal(s.Selection.Overtaken) {
+					changes(t, s, just, then)
 					continue
 				}
 				fallthrough
@@ -130,16 +137,16 @@ func changes(t rapid.TB, now, just, then rotation.Snapshot) {
 	}
 }
 
-// What depends on time says so: where an answer is another one later, the verdict named an instant up to then. An
-// answer about a claim may change with the claim that it is about, and candidate tells when that can be.
+// What depends on time says so: where an answer is another one later, the verdict named an instant up to then. Only what
+// no row asks of a candidate may change with it unannounced: it is asked of the anchored claim alone.
 func TestNoAnswerChangesUnannounced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fleet.Snapshots().Draw(t, "snapshot")
 		later := fleet.LookedAt(s, s.Now.Add(time.Duration(rapid.Int64Range(1, int64(20*fleet.Day)).Draw(t, "later"))))
 		for _, g := range guards.All() {
 			now, then := g.Check(&s), g.Check(&later)
-			overtaken := g.Name != guards.Candidate && s.SubjectName() != later.SubjectName()
-			if now.Holds == then.Holds || overtaken {
+			anchoredOnly := slices.Contains([]string{guards.BackoffElapsed, guards.Eligible, guards.SurgeReady}, g.Name)
+			if now.Holds == then.Holds || (anchoredOnly && s.SubjectName() != later.SubjectName()) {
 				continue
 			}
 			if now.Until.IsZero() || now.Until.After(later.Now) {

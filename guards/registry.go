@@ -19,6 +19,7 @@ const (
 	CooldownElapsed     = "cooldown_elapsed"
 	FailurePauseElapsed = "failure_pause_elapsed"
 	BackoffElapsed      = "backoff_elapsed"
+	Eligible            = "eligible"
 	Candidate           = "candidate"
 	SurgeHeadroom       = "surge_headroom"
 	SurgeReady          = "surge_ready"

@@ -18,7 +18,7 @@ var _ = Describe("The guards", func() {
 			names = append(names, g.Name)
 		}
 		Expect(names).To(ConsistOf(
-			"in_window", "frozen", "cooldown_elapsed", "failure_pause_elapsed", "backoff_elapsed", "candidate", "surge_headroom",
+			"in_window", "frozen", "cooldown_elapsed", "failure_pause_elapsed", "backoff_elapsed", "eligible", "candidate", "surge_headroom",
 			"surge_ready", "surge_settled", "forceful_fallback", "ready_timeout_elapsed", "deletion_timestamp", "claim_gone", "governed", "drain_overdue",
 			"pool_settled", "feasible"))
 	})

@@ -44,6 +44,12 @@ func startGuards() []Guard {
 			Phrase: "the backoff is over", Denial: "the backoff is not over",
 			Reads: []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadFailedAt, rotation.ReadRetryCount},
 			Check: backoffElapsed},
+		{Name: Eligible, About: "The anchored claim is one that may be rotated, and its pool starts rotations.", Section: "§3.2",
+			Phrase: "the claim may be rotated", Denial: "the claim may not be rotated",
+			Implies: []machine.Condition{{Guard: Governed}},
+			Reads: []string{rotation.ReadClock, rotation.ReadTerms, rotation.ReadWindows, rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadClaims, rotation.ReadClaimAge,
+				rotation.ReadClaimExpiry, rotation.ReadClaimGrace, rotation.ReadClaimDeletion, rotation.ReadClaimReady, rotation.ReadClaimState, rotation.ReadClaimNode, rotation.ReadNodes, rotation.ReadFailedAt, rotation.ReadRetryCount},
+			Check: eligible},
 		{Name: Candidate, About: "A claim of the pool is due and may be rotated.", Section: "§3.2",
 			Phrase: "a node is due", Denial: "no node is due",
 			Implies: []machine.Condition{{Guard: Governed}},
@@ -159,6 +165,18 @@ func pauseOver(s *rotation.Snapshot, pause rotation.Pause, happened, key string)
 	}
 }
 
+func eligible(s *rotation.Snapshot) machine.Verdict {
+	claim, ok := s.Subject()
+	switch {
+	case s.Selection.Refusal != "":
+		return machine.No("%s", s.Selection.Refusal)
+	case !ok:
+		return machine.No("there is no claim that could be rotated")
+	}
+	standing := s.Standing(&claim)
+	return machine.Answer(standing.Standing == rotation.Eligible, "%s", later(standing.Explain)).ChangingAt(standing.Until)
+}
+
 func candidate(s *rotation.Snapshot) machine.Verdict {
 	switch sel := &s.Selection; {
 	case sel.Refusal != "":
@@ -179,10 +197,23 @@ func noneOf(sel rotation.Selection) machine.Verdict { return machine.No("%s", la
 
 func surgeHeadroom(s *rotation.Snapshot) machine.Verdict {
 	if _, ok := s.Subject(); !ok {
-		return machine.No("there is no claim to make room for")
+		return ofCandidate(s, machine.No("there is no claim to make room for"))
 	}
 	room, reason := rotation.SurgeHeadroom(*s)
-	return machine.Answer(room, "%s", reason)
+	verdict := machine.Answer(room, "%s", reason)
+	if s.Anchor() != "" {
+		return verdict
+	}
+	return ofCandidate(s, verdict)
+}
+
+// ofCandidate is a verdict on the candidate: it can also change when another claim becomes the candidate.
+func ofCandidate(s *rotation.Snapshot, v machine.Verdict) machine.Verdict {
+	overtaken := s.Selection.Overtaken
+	if overtaken.IsZero() || (!v.Until.IsZero() && v.Until.Before(overtaken)) {
+		return v
+	}
+	return v.ChangingAt(overtaken)
 }
 
 func forcefulFallback(s *rotation.Snapshot) machine.Verdict {
@@ -191,15 +222,15 @@ func forcefulFallback(s *rotation.Snapshot) machine.Verdict {
 	}
 	claim, ok := s.Claim(s.Selection.Candidate)
 	if !ok {
-		return machine.No("there is no candidate").ChangingAt(s.Selection.Next)
+		return ofCandidate(s, machine.No("there is no candidate"))
 	}
 	deadline, expires := claim.Deadline()
 	if !expires {
-		return machine.No("NodeClaim %s has no deadline", claim.Name)
+		return ofCandidate(s, machine.No("NodeClaim %s has no deadline", claim.Name))
 	}
 	bound := claim.RotationBound(s.Governance.Terms.ReadyTimeout)
 	if tooLate := rotation.After(deadline.Add(-bound)); s.Now.Before(tooLate) {
-		return machine.No("a surge of NodeClaim %s (at most %s) still fits before its deadline %s", claim.Name, span(bound), at(deadline)).ChangingAt(tooLate)
+		return ofCandidate(s, machine.No("a surge of NodeClaim %s (at most %s) still fits before its deadline %s", claim.Name, span(bound), at(deadline)).ChangingAt(tooLate))
 	}
-	return machine.Yes("a surge of NodeClaim %s (at most %s) no longer fits before its deadline %s", claim.Name, span(bound), at(deadline))
+	return ofCandidate(s, machine.Yes("a surge of NodeClaim %s (at most %s) no longer fits before its deadline %s", claim.Name, span(bound), at(deadline)))
 }

@@ -90,6 +90,18 @@ var _ = DescribeTable("A gate before the start of a rotation says why, and until
 		holding("the pause after the last failure of NodeClaim old ended Fri 2026-01-09 18:00:00 UTC")),
 	Entry("backoff_elapsed: of no claim (§3.2)", guards.BackoffElapsed, APool(), closed("there is no claim whose backoff could be over")),
 
+	Entry("eligible: the anchored claim (§3.2)", guards.Eligible, APool(due(Failed(1, 30*time.Minute)), Anchored("old")),
+		holding("NodeClaim old may be rotated")),
+	Entry("eligible: not while its backoff lasts (§3.2)", guards.Eligible, APool(due(Failed(2, 45*time.Minute)), Anchored("old")),
+		closed("NodeClaim old failed and backs off until 2026-01-09T18:15:00Z").ChangingAt(Opening.Add(75*time.Minute))),
+	Entry("eligible: not what an operator has protected meanwhile (§3.2)", guards.Eligible,
+		APool(due(Failed(1, time.Hour)), Anchored("old"), ANode("old-node", ProtectedByOperator)),
+		closed("the Node of NodeClaim old is protected by an operator's karpenter.sh/do-not-disrupt")),
+	Entry("eligible: not in a pool that is not Ready (§3.2)", guards.Eligible,
+		APool(PoolThat(func(p *rotation.Pool) { p.NotReady = "no NodeClass" }), due(Failed(1, time.Hour)), Anchored("old")),
+		closed("NodePool api is not Ready: no NodeClass")),
+	Entry("eligible: no claim (§3.2)", guards.Eligible, APool(), closed("there is no claim that could be rotated")),
+
 	Entry("candidate: due (§3.2)", guards.Candidate, APool(due()),
 		holding("NodeClaim old is due; Karpenter expires it Tue 2026-01-13 18:00:00 UTC, in 4d")),
 	Entry("candidate: due by an override, and without a deadline (§3.2)", guards.Candidate, APool(WithPolicy(OfAgeAt(5*Day)), due(NeverExpiring)),

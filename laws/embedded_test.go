@@ -83,6 +83,6 @@ func words() map[string]string {
 		}
 		return true
 	})
-	Expect(found).To(HaveLen(34))
+	Expect(found).To(HaveLen(35))
 	return found
 }

@@ -47,7 +47,7 @@ func gates(r row, state string) []machine.Condition {
 		all = append(all, machine.Is(guardCandidate))
 	}
 	if retries {
-		all = append(all, machine.Is(guardBackoffElapsed))
+		all = append(all, machine.Is(guardBackoffElapsed), machine.Is(guardEligible))
 	}
 	if retries || leaves && r.To == rotation.StatePending {
 		all = append(all, machine.Is(guardSurgeHeadroom))

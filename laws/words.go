@@ -15,6 +15,7 @@ const (
 	guardCooldownElapsed     = "cooldown_elapsed"
 	guardFailurePauseElapsed = "failure_pause_elapsed"
 	guardBackoffElapsed      = "backoff_elapsed"
+	guardEligible            = "eligible"
 	guardCandidate           = "candidate"
 	guardSurgeHeadroom       = "surge_headroom"
 	guardSurgeReady          = "surge_ready"

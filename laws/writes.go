@@ -77,18 +77,25 @@ func outcomeRecorded() machine.Law {
 	return machine.Law{
 		Name:   "outcome-recorded",
 		Reason: "The pause after a rotation begins in the very update that lets the next one start.",
-		Check: ofRows(func(r row) []machine.Problem {
-			var problems []machine.Problem
-			ends := r.has(effectClearAnchor)
-			if ends && r.startsIn(rotation.StateDraining) && r.requires(machine.Is(guardClaimGone)) {
-				problems = append(problems, recordedApart(r, "a finished drain", effectRecordSuccess)...)
-			}
-			if r.has(effectMarkFailed) || ends && r.To == rotation.StateFailed {
-				problems = append(problems, recordedApart(r, "a failed attempt", effectRecordFailure)...)
-			}
-			return problems
-		}),
+		Check: func(m *machine.Model) []machine.Problem {
+			return append(ofCases([]string{rotation.StateDraining}, checkSuccessRecorded)(m), ofRows(checkFailureRecorded)(m)...)
+		},
 	}
+}
+
+// checkSuccessRecorded judges the rows that let go of a drain, and fire only once its claim is gone.
+func checkSuccessRecorded(r row, fires cases) []machine.Problem {
+	if !r.has(effectClearAnchor) || !fires.some(r) || fires.some(r, machine.IsNot(guardClaimGone)) {
+		return nil
+	}
+	return recordedApart(r, "a finished drain", effectRecordSuccess)
+}
+
+func checkFailureRecorded(r row) []machine.Problem {
+	if r.has(effectMarkFailed) || r.has(effectClearAnchor) && r.To == rotation.StateFailed {
+		return recordedApart(r, "a failed attempt", effectRecordFailure)
+	}
+	return nil
 }
 
 // recordedApart is a problem where no record stands next to the clearing of the anchor.

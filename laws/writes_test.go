@@ -70,6 +70,9 @@ func outcomeNotRecorded() []illegal {
 		{"a success begins no cooldown",
 			[]edit{dropping("drained", "do", "record_success")},
 			[]breach{{"outcome-recorded", "drained", "do", "it ends a finished drain without recording that in the update that clears the anchor; put record_success directly before clear_anchor"}}},
+		{"a success begins no cooldown, in a row that says nowhere that the claim is gone",
+			[]edit{withDrainedLast},
+			[]breach{{"outcome-recorded", "drained-last", "do", "it ends a finished drain without recording that in the update that clears the anchor; put record_success directly before clear_anchor"}}},
 		{"an announcement tears record and clearing apart",
 			[]edit{dropping("drained", "do", "announce_completed"), putting("drained", "do", "announce_completed", "clear_anchor")},
 			[]breach{{"outcome-recorded", "drained", "do", "it ends a finished drain without recording that in the update that clears the anchor; put record_success directly before clear_anchor"}}},
@@ -104,6 +107,21 @@ func withPaused(text string) string {
 	into := "- id: pause\n  from: pending\n  event: paused\n  to: paused\n  when: [backoff_elapsed]\n  requeue: 1m\n  about: Rest.\n\n"
 	out := "- id: resume\n  from: paused\n  event: resumed\n  to: idle\n  do: [reset_claim, clear_anchor]\n  requeue: 1m\n  about: Go on.\n\n"
 	return once(text, "- id: pending-wait\n", into+out+"- id: pending-wait\n")
+}
+
+// withDrainedLast has rows in draining for every claim that is still there, and one without conditions for what is left.
+func withDrainedLast(text string) string {
+	for _, id := range []string{"drained", "draining-governance-lost", "redelete", "drain-stuck", "draining-wait"} {
+		text = without(id)(text)
+	}
+	row := func(id, event, to, when, do string) string {
+		return "- id: " + id + "\n  from: draining\n  event: " + event + "\n  to: " + to + "\n" + when + "  do: [" + do + "]\n  requeue: 30s\n  about: It.\n\n"
+	}
+	rows := row("lost", "governance_lost", "idle", "  when: [not claim_gone, not governed]\n", "delete_placeholder, unfreeze, reset_claim, announce_governance_lost, clear_anchor") +
+		row("again", "deletion_missing", "draining", "  when: [not claim_gone, not deletion_timestamp]\n", "renew_anchor, mirror, mark_draining, announce_fallback, delete, delete_placeholder") +
+		row("goes-on", "reconcile", "draining", "  when: [not claim_gone]\n", "mirror, delete_placeholder") +
+		row("drained-last", "claim_gone", "idle", "", "delete_placeholder, unfreeze, announce_completed, clear_anchor")
+	return once(text, "- id: failed-force-expired\n", rows+"- id: failed-force-expired\n")
 }
 
 var _ = Describe("A claim that is gone", func() {

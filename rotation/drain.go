@@ -21,6 +21,9 @@ const (
 	maxPodsOfHolder = 3
 )
 
+// taintDisrupted is on a Node from the moment at which Karpenter has decided to replace or drain it.
+const taintDisrupted = "karpenter.sh/disrupted"
+
 // DrainHolders says, in sentences, what holds the drain of the subject's Node (§4.2, DrainStuck): Pods that must not be
 // disrupted, PodDisruptionBudgets that allow no eviction, Pods that do not end. It names five at most, and how many
 // there are beyond.
@@ -33,7 +36,7 @@ func DrainHolders(s Snapshot) []string {
 // snapshot has the Pods of the claim's Node and the budgets.
 func HoldersOf(s Snapshot, claim Claim) []string {
 	// Karpenter taints the Node before it drains it, and leaves the Pods that tolerate the taint in place.
-	disrupted := corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
+	disrupted := corev1.Taint{Key: taintDisrupted, Effect: corev1.TaintEffectNoSchedule}
 	var evictable, overdue []*corev1.Pod
 	var holders []string
 	for _, pod := range byName(s.PodsByNode[claim.NodeName]) {

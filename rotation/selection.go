@@ -4,6 +4,7 @@ package rotation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ const (
 	BackingOff
 	UnknownState
 	Protected
+	BeingReplaced
 	WithoutNode
 )
 
@@ -54,6 +56,9 @@ type Selection struct {
 	Due map[string]bool
 	// Next is the earliest instant at which a claim can become eligible by itself; zero if none can.
 	Next time.Time
+	// Overtaken is the first instant at which another claim becomes the candidate by itself: one that comes of age, or whose
+	// backoff ends, ahead of the present one. Zero if none can.
+	Overtaken time.Time
 }
 
 // Select judges every claim and picks the one with the earliest deadline, then the oldest, then by name (§3.2). It asks
@@ -75,6 +80,7 @@ func Select(s *Snapshot, node func(name string) *corev1.Node) Selection {
 	if best != nil && sel.Refusal == "" {
 		sel.Candidate = best.Name
 	}
+	sel.Overtaken = sel.overtaken(s, best, node)
 	return sel
 }
 
@@ -148,6 +154,43 @@ func (s *Snapshot) Candidacies() []Candidacy {
 	return all
 }
 
+// Strangers are the claims that are of age and Ready, and whose Nodes are not known: they name none, or none that is there
+// and labelled as one of the pool. In the order of Claims.
+func (s *Snapshot) Strangers() (strangers []*Claim) {
+	if len(s.Selection.Due) == 0 {
+		return nil
+	}
+	for _, c := range s.Claims {
+		if s.Selection.Due[c.Name] && c.Ready && !c.Deleting() && s.Node(c.NodeName) == nil {
+			strangers = append(strangers, c)
+		}
+	}
+	return strangers
+}
+
+// overtaken is the first instant at which another claim becomes the candidate by itself.
+func (sel *Selection) overtaken(s *Snapshot, candidate *Claim, node func(name string) *corev1.Node) (at time.Time) {
+	switch {
+	case sel.Refusal != "":
+		return at
+	case candidate == nil || sel.Next.IsZero():
+		return sel.Next
+	}
+	for _, c := range s.Claims {
+		if before(c, candidate) {
+			standing, _ := s.candidacy(c, node)
+			at = earlier(at, standing.Until)
+		}
+	}
+	return at
+}
+
+// Standing tells whether the claim may be rotated. The pool is governed.
+func (s *Snapshot) Standing(c *Claim) Candidacy {
+	standing, _ := s.candidacy(c, s.Node)
+	return standing
+}
+
 // candidacy is one claim's standing, and whether the claim is of age.
 func (s *Snapshot) candidacy(c *Claim, node func(name string) *corev1.Node) (out Candidacy, due bool) {
 	dueAt, everDue := s.Governance.dueAt(c)
@@ -188,9 +231,18 @@ func onNode(node *corev1.Node) Standing {
 		return WithoutNode
 	case ProtectedByOperator(node):
 		return Protected
+	case beingReplaced(node):
+		return BeingReplaced
 	default:
 		return Eligible
 	}
+}
+
+// beingReplaced tells whether Karpenter has chosen the Node for drift or consolidation. It deletes the claim once what it
+// has launched stands, whatever the Node carries by then: a rotation that began meanwhile would launch another one in vain,
+// and end as expired. Where its replacement does not stand Karpenter takes the taint back.
+func beingReplaced(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintDisrupted })
 }
 
 // ProtectedByOperator tells whether the Node carries a do-not-disrupt that is not ours. Only the literal "true"
@@ -248,6 +300,8 @@ func (c Candidacy) Explain() string {
 		return fmt.Sprintf("NodeClaim %s has a state annotation outside the contract", c.Claim)
 	case Protected:
 		return fmt.Sprintf("the Node of NodeClaim %s is protected by an operator's %s", c.Claim, KeyDoNotDisrupt)
+	case BeingReplaced:
+		return fmt.Sprintf("NodeClaim %s is being replaced by Karpenter itself, for drift or consolidation", c.Claim)
 	case WithoutNode:
 		return fmt.Sprintf("the Node of NodeClaim %s is not known", c.Claim)
 	default:

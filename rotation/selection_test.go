@@ -71,6 +71,8 @@ var _ = DescribeTable("A claim's standing (§3.2), with the instant at which it 
 		"NodeClaim old may be rotated"),
 	Entry("6: only the literal true protects", standing(ofAge(), ANode("old-node", NodeAnnotated(rotation.KeyDoNotDisrupt, "True"))), rotation.Eligible, time.Time{},
 		"NodeClaim old may be rotated"),
+	Entry("7: Karpenter is replacing it for drift", standing(ofAge(), ANode("old-node", BeingReplaced)), rotation.BeingReplaced, time.Time{},
+		"NodeClaim old is being replaced by Karpenter itself, for drift or consolidation"),
 	Entry("a node that an operator cordoned may still be rotated", standing(ofAge(), ANode("old-node", CordonedByOperator)), rotation.Eligible, time.Time{},
 		"NodeClaim old may be rotated"),
 	Entry("a claim without a node", standing(ofAge(OnNode(""))), rotation.WithoutNode, time.Time{}, "the Node of NodeClaim old is not known"),

@@ -91,6 +91,15 @@ func (c *Claim) RetryCount() (int, bool) {
 	return count, true
 }
 
+// mostRetries is the highest count that is written: far beyond what lengthens a backoff, and readable for good.
+const mostRetries = 1 << 20
+
+// FurtherRetry is the retry-count after one more failure. One that cannot be read begins anew.
+func (c *Claim) FurtherRetry() string {
+	count, _ := c.RetryCount()
+	return strconv.Itoa(min(count, mostRetries-1) + 1)
+}
+
 // Cooldown is gate A: the pause after a success (§5.2).
 func (s *Snapshot) Cooldown() Pause {
 	return Pause{ParseStamp(s.Pool.Annotations, KeyLastRotationAt), s.Governance.Terms.CooldownAfter}

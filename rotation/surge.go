@@ -82,10 +82,11 @@ func SurgeReady(s Snapshot) (host *corev1.Node, reason string) {
 const Settling = 3 * time.Second
 
 // SurgeSettles is the first instant at which the placeholder has run for long enough. The second result is false when
-// no rotation is anchored, or its placeholder does not tell since when it runs.
+// no rotation is anchored, or its placeholder does not tell since when it runs. Its stamp is the kubelet's: one that is
+// further ahead than clocks may lie apart tells nothing, and holds no drain up.
 func SurgeSettles(s Snapshot) (time.Time, bool) {
 	pod := s.Placeholder()
-	if s.Anchor() == "" || pod == nil || pod.Status.StartTime == nil {
+	if s.Anchor() == "" || pod == nil || pod.Status.StartTime == nil || pod.Status.StartTime.After(s.Now.Add(clockSkew)) {
 		return time.Time{}, false
 	}
 	return pod.Status.StartTime.Add(Settling), true

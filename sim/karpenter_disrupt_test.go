@@ -134,11 +134,20 @@ var _ = Describe("Drift in the simulated cluster (§3.4)", func() {
 		Expect(leftovers(w)).To(BeEmpty())
 	})
 
-	It("takes the node of a rotation that began while the replacement was on its way, and that counts as another hand's", func() {
+	It("is left the node that it is replacing when the window opens, and which then needs no rotation", func() {
 		drifts(-5*time.Second, "api-0")
 		w := aWorld(config, []sim.Fleet{aFleet(pool, 10*day, day)}, aPolicy())
 		w.RunUntil(opening.Add(time.Hour))
-		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-force-expired"}))
+		Expect(rowsOf(config.Trace, pool)).To(BeEmpty())
+		Expect(w.NodeClaim("api-0")).To(BeNil())
+	})
+
+	It("takes the node of a rotation that began before the cache showed so, and that counts as another hand's", func() {
+		drifts(-time.Second, "api-0")
+		config.Controller.Lag = 2 * time.Second
+		w := aWorld(config, []sim.Fleet{aFleet(pool, 10*day, day)}, aPolicy())
+		w.RunUntil(opening.Add(time.Hour))
+		Expect(rowsOf(config.Trace, pool)).To(ContainElement("pending-force-expired"))
 		Expect(leftovers(w)).To(BeEmpty())
 	})
 })

@@ -72,7 +72,7 @@ func anyClaim(t *rapid.T, name string) []Fact {
 	node := name + "-node"
 	marks := maybe(t, name+" protection", ProtectedByOperator, ProtectedFor("old"), ProtectedFor("gone"), NodeAnnotated(rotation.KeyDoNotDisrupt, "false"))
 	marks = append(marks, maybe(t, name+" cordon", CordonedByOperator, CordonedByUs, NodeAnnotated(rotation.KeyCordoned, rotation.ValueTrue))...)
-	marks = append(marks, maybe[NodeFact](t, name+" node itself", GoingAway, NodeNotReady)...)
+	marks = append(marks, maybe[NodeFact](t, name+" node itself", GoingAway, NodeNotReady, BeingReplaced)...)
 	if len(marks) > 0 {
 		facts = append(facts, ANode(node, marks...))
 	}

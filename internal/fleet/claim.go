@@ -149,6 +149,11 @@ func ProtectedByOperator(n *corev1.Node) {
 // CordonedByOperator was cordoned by an operator.
 func CordonedByOperator(n *corev1.Node) { n.Spec.Unschedulable = true }
 
+// BeingReplaced has been chosen by Karpenter for drift or consolidation.
+func BeingReplaced(n *corev1.Node) {
+	n.Spec.Taints = append(slices.Clone(n.Spec.Taints), corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule})
+}
+
 // ProtectedFor is protected by a rotation, as ours.
 func ProtectedFor(claim string) NodeFact {
 	return func(n *corev1.Node) {

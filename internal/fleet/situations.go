@@ -65,6 +65,7 @@ func beforeRotation() []Situation {
 		of("a node is due and an earlier drain goes on", due,
 			AClaim("earlier", BeingDeleted(time.Minute), Annotated(rotation.KeyReleasedAt, stamp(Opening.Add(time.Hour))))),
 		of("a node is due and its operator protects it", due, ANode("old-node", ProtectedByOperator)),
+		of("a node is due and Karpenter is replacing it", due, ANode("old-node", BeingReplaced)),
 		of("a node is due after a failure, an operator has cordoned it", oldClaim(Failed(2, 2*time.Hour)), ANode("old-node", CordonedByOperator)),
 	}
 }

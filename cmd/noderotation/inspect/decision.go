@@ -66,7 +66,7 @@ func Decide(m *controller.Machine, s rotation.Snapshot) (Pool, *Decision) {
 			return decided(m, s, p, d)
 		}
 	}
-	p.Blocked = &Blocked{Reason: err.Error()}
+	p.Blocked, p.outlook = &Blocked{Reason: err.Error()}, err.Error()
 	var unknown *rotation.UnknownValueError
 	if errors.As(err, &unknown) {
 		p.Unreadable = slices.DeleteFunc(p.Unreadable, func(told string) bool { return told == messageOf(unknown, s) })
@@ -87,7 +87,7 @@ func messageOf(unknown *rotation.UnknownValueError, s rotation.Snapshot) string 
 func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decision) (Pool, *Decision) {
 	about, _ := m.Table().State(d.State)
 	told := &Decision{State: d.State, About: about.About}
-	p.Phase = d.State
+	p.Phase, p.outlook = d.State, controller.Outlook(d, s.Now)
 	for _, row := range d.Rows {
 		told.Rows = append(told.Rows, rowOf(d, row))
 	}
@@ -104,7 +104,7 @@ func decided(m *controller.Machine, s rotation.Snapshot, p Pool, d machine.Decis
 	plan, err := m.Plan(d, &s)
 	if err != nil {
 		told.Refusal = err.Error()
-		p.Blocked = &Blocked{Reason: err.Error()}
+		p.Blocked, p.outlook = &Blocked{Reason: err.Error()}, err.Error()
 		return p, told
 	}
 	for _, action := range effects.Merge(plan.Actions()) {

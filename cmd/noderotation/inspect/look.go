@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"noderotation.io/noderotation/api/v1alpha1"
 	"noderotation.io/noderotation/controller"
 	"noderotation.io/noderotation/rotation"
 )
@@ -69,6 +71,26 @@ func (l *look) undecided() bool {
 	return slices.ContainsFunc(l.live.Denied(), func(d controller.Denial) bool {
 		return d.Resource == "rotationpolicies.noderotation.io" || d.Resource == "nodeclaims.karpenter.sh"
 	})
+}
+
+// reported is what the controller last said of the pool in its policy's status; empty where it is what the decision comes
+// to, or nothing.
+func (l *look) reported(ctx context.Context, p Pool) (string, error) {
+	var policies v1alpha1.RotationPolicyList
+	if err := l.live.List(ctx, &policies); err != nil {
+		return "", fmt.Errorf("the RotationPolicies cannot be listed: %w", err)
+	}
+	for i := range policies.Items {
+		if policies.Items[i].Name != p.Policy {
+			continue
+		}
+		for _, entry := range policies.Items[i].Status.NodePools {
+			if entry.Name == p.Name && !strings.HasPrefix(p.outlook, strings.TrimSuffix(entry.Message, "…")) {
+				return entry.Message, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // drain reads what would hold the drain of a claim's Node. The result is a snapshot for that question alone.

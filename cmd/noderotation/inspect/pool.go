@@ -41,6 +41,8 @@ type Pool struct {
 
 	now  time.Time
 	zone *time.Location
+	// outlook is what the controller says of the pool in its policy's status, where it sees what is seen here.
+	outlook string
 }
 
 // Window is the maintenance window that is open, or the next to open.

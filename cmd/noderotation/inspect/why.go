@@ -24,7 +24,10 @@ type Why struct {
 	Claim *Claim `json:"claim,omitempty"`
 	// Decision is nil where the table has no say.
 	Decision *Decision `json:"decision,omitempty"`
-	Denied   []string  `json:"denied,omitempty"`
+	// Reported is what the controller last said of the pool in its policy's status, where that is not what the decision
+	// comes to: a write that is refused, which no look at the cluster shows, or a pass that is yet to be made.
+	Reported string   `json:"reported,omitempty"`
+	Denied   []string `json:"denied,omitempty"`
 
 	// asked is true when the claim was asked for, and not its pool.
 	asked bool
@@ -54,6 +57,9 @@ func (i *Inspector) Why(ctx context.Context, name string) (*Why, error) {
 	}
 	why := Explained(i.Machine, s, found.claim)
 	why.Table = i.Table
+	if why.Reported, err = l.reported(ctx, why.Pool); err != nil {
+		return nil, err
+	}
 	if why.Claim != nil && why.Claim.Node != "" {
 		claim, _ := s.Claim(why.Claim.Name)
 		meets, err := l.drain(ctx, s, claim)
@@ -87,6 +93,9 @@ func (w *Why) Text(bool) string {
 		b.gap()
 	}
 	w.Pool.text(&b)
+	if w.Reported != "" {
+		b.line("Controller", "last told: "+sentence(local(w.Reported, w.Pool.zone)))
+	}
 	if !w.asked && w.Claim != nil {
 		b.gap()
 		w.Claim.text(&b, w.Pool)
