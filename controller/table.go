@@ -20,13 +20,14 @@ type Machine = machine.Machine[*rotation.Snapshot, effects.Action]
 const RequeueBound = time.Minute
 
 // LoadTable parses a table, checks it against every law and binds it to the guards and effects. name stands in the
-// messages. The error is machine.Problems: all that is wrong, each with law, row and line.
+// messages. The error is machine.Problems: all that is wrong, each with law, row and line. Of a table that cannot be read
+// wholly that is what could not be read, and what law known-names finds in the rest.
 func LoadTable(name string, data []byte) (*Machine, error) {
 	registry, err := effects.Registry(guards.All())
 	if err != nil {
 		return nil, fmt.Errorf("guards and effects do not fit together: %w", err)
 	}
-	table, err := machine.Parse(name, data)
+	table, err := machine.Read(name, data, registry.GuardDecls(), registry.EffectDecls())
 	if err != nil {
 		return nil, err
 	}

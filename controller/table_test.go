@@ -50,6 +50,24 @@ var _ = Describe("Loading a table (architecture.md, the laws a table must obey)"
 		Expect(err).To(MatchError(SatisfyAll(ContainSubstring("surge_redy"), ContainSubstring("clear_ancor"))))
 	})
 
+	It("says it at once also of a table that cannot be read wholly: what is no YAML, of the wrong kind, or names nothing", func() {
+		text := strings.NewReplacer(
+			"  do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30s", "  do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30",
+			"when: [claim_gone]\n  do: [delete_placeholder, unfreeze, announce_expired, clear_anchor]", "when: [claim_gone\n  do: [delete_placeholder, unfreeze, announce_expired, clear_anchor]",
+			"in_window, not frozen, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed", "in_window, not frozn, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed",
+			"to: expired\n  do: [delete_placeholder", "to: expird\n  do: [delete_placeholer").Replace(string(noderotation.Transitions))
+		_, err := controller.LoadTable("mine.yaml", []byte(text))
+		var problems machine.Problems
+		Expect(errors.As(err, &problems)).To(BeTrue(), "%v", err)
+		Expect(problems).To(HaveExactElements(
+			SatisfyAll(HaveField("Row", "start"), HaveField("Law", ""), HaveField("Message", ContainSubstring("the number 30"))),
+			SatisfyAll(HaveField("Law", ""), HaveField("Message", ContainSubstring("this is not YAML"))),
+			SatisfyAll(HaveField("Row", "retry"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring(`did you mean "frozen"?`))),
+			SatisfyAll(HaveField("Row", "expired-release"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring(`no state "expird"`))),
+			SatisfyAll(HaveField("Row", "expired-release"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring("delete_placeholer"))),
+		))
+	})
+
 	It("refuses what is no table, with the line", func() {
 		_, err := controller.LoadTable("mine.yaml", []byte("initial: idle\nstaets: {}\n"))
 		Expect(err).To(MatchError(SatisfyAll(ContainSubstring("mine.yaml:2"), ContainSubstring("staets"))))

@@ -5,8 +5,9 @@
 // A table is a YAML file: states, and rows that say from which state, on which
 // event, to which state, under which named guards, with which named effects.
 // The names are registered Go functions over a snapshot of type S; effects
-// yield actions of type A. The package reads a table strictly (Parse), checks
-// it against a registry and a list of laws (Compile), and then, for one pass:
+// yield actions of type A. The package reads a table strictly (Parse, and Read
+// for who knows the names), checks it against a registry and a list of laws
+// (Compile), and then, for one pass:
 //
 //	decision := m.Decide(state, snapshot)   // pure: which row fires, and every row's reasons
 //	plan     := m.Plan(decision, snapshot)  // pure: what that row wants done, in order

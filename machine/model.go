@@ -144,7 +144,7 @@ func (m *Model) CanFail(f Facts, c Condition) bool { return m.Consistent(f, c.Ne
 
 // RowProblem is a problem with a row, at the row's line.
 func (m *Model) RowProblem(r *Row, format string, args ...any) Problem {
-	return Problem{File: m.table.Name, Line: r.Line, Row: r.ID, Message: fmt.Sprintf(format, args...)}
+	return Problem{File: m.table.Name, Line: r.Line, Row: r.name(), Message: fmt.Sprintf(format, args...)}
 }
 
 // RowKeyProblem is a problem with one key of a row ("when", "do", …), at its line.

@@ -15,51 +15,94 @@ var knownNames = Law{
 	Check:  checkKnownNames,
 }
 
+// checkKnownNames is also asked about a table that could not be read wholly. A name that is missing from it, or a state, is
+// then no problem of its own.
 func checkKnownNames(m *Model) []Problem {
 	t := m.Table()
 	var ps []Problem
-	if _, ok := t.State(t.Initial); !ok {
+	if _, ok := t.State(t.Initial); !ok && !t.statesUnread && !t.unread(t.Initial) {
 		ps = append(ps, Problem{
 			Line:    t.InitialLine,
 			Message: "initial names no state " + quoted(t.Initial) + suggestion(t.Initial, t.StateNames()),
 		})
 	}
-	ids, events := map[string]*Row{}, map[[2]string]*Row{}
+	names := taken{ids: map[string]*Row{}, events: map[[2]string]*Row{}}
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		if first := ids[r.ID]; first != nil {
-			ps = append(ps, m.RowKeyProblem(r, "id", "line %d has a row of the same id; give one of them another", first.Line))
-		} else {
-			ids[r.ID] = r
-		}
-		for _, from := range r.From {
-			key := [2]string{r.Event, from}
-			if first := events[key]; first != nil {
-				ps = append(ps, m.RowKeyProblem(r, "event",
-					"event %s from state %s is already that of row %s in line %d; name one of the two events differently",
-					r.Event, from, first.ID, first.Line))
-			} else {
-				events[key] = r
-			}
-		}
+		ps = append(ps, names.id(m, r)...)
+		ps = append(ps, names.event(m, r)...)
+		ps = append(ps, unknownStates(m, r)...)
 		ps = append(ps, unknownNames(m, r)...)
 	}
 	return ps
 }
 
-// unknownNames has a problem for each name in a row that nothing answers to.
+// taken has the first row of each id, and of each event from a state.
+type taken struct {
+	ids    map[string]*Row
+	events map[[2]string]*Row
+}
+
+// id has a problem where an earlier row has the row's id.
+func (t taken) id(m *Model, r *Row) []Problem {
+	if m.Table().unread(r.ID) {
+		return nil
+	}
+	if first := t.ids[r.ID]; first != nil {
+		return []Problem{m.RowKeyProblem(r, "id", "line %d has a row of the same id; give one of them another", first.Line)}
+	}
+	t.ids[r.ID] = r
+	return nil
+}
+
+// event has a problem for each state from which an earlier row has the row's event.
+func (t taken) event(m *Model, r *Row) []Problem {
+	var ps []Problem
+	for _, from := range r.From {
+		if m.Table().unread(from) || m.Table().unread(r.Event) {
+			continue
+		}
+		key := [2]string{r.Event, from}
+		first := t.events[key]
+		if first == nil {
+			t.events[key] = r
+			continue
+		}
+		ps = append(ps, m.RowKeyProblem(r, "event",
+			"event %s from state %s is already that of row %s in line %d; name one of the two events differently",
+			r.Event, from, first.name(), first.Line))
+	}
+	return ps
+}
+
+// unknownStates has a problem for each state that a row names and the table does not have.
+func unknownStates(m *Model, r *Row) []Problem {
+	t := m.Table()
+	if t.statesUnread {
+		return nil
+	}
+	states := t.StateNames()
+	var ps []Problem
+	missing := func(key, name string) {
+		if !slices.Contains(states, name) && !t.unread(name) {
+			ps = append(ps, m.RowKeyProblem(r, key, "%s names no state %s%s", key, quoted(name), suggestion(name, states)))
+		}
+	}
+	for _, from := range r.From {
+		missing("from", from)
+	}
+	missing("to", r.To)
+	return ps
+}
+
+// unknownNames has a problem for each guard and each effect that a row names and nobody has registered.
 func unknownNames(m *Model, r *Row) []Problem {
-	states := m.Table().StateNames()
 	var ps []Problem
 	missing := func(key, kind, name string, known []string) {
 		if !slices.Contains(known, name) {
 			ps = append(ps, m.RowKeyProblem(r, key, "%s names no %s %s%s", key, kind, quoted(name), suggestion(name, known)))
 		}
 	}
-	for _, from := range r.From {
-		missing("from", "state", from, states)
-	}
-	missing("to", "state", r.To, states)
 	for _, c := range r.When {
 		missing("when", "guard", c.Guard, guardNames(m))
 	}

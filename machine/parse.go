@@ -28,15 +28,36 @@ var (
 // names are errors. The error is Problems: all of them at once, each with its
 // line. Whether names are known and laws are obeyed is Compile's to say.
 func Parse(name string, data []byte) (*Table, error) {
+	t, problems := parse(name, data)
+	if err := problems.err(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Read is Parse for who knows the guards and effects. Of a table that cannot be
+// read wholly it tells in the same answer what law known-names finds in the
+// rest of it, and nothing that only follows from what could not be read. A
+// table that can be read is returned, whatever it names: that is Compile's to
+// say, and so is every other law, since those need the whole of a table.
+func Read(name string, data []byte, guards []GuardDecl, effects []EffectDecl) (*Table, error) {
+	t, problems := parse(name, data)
+	if len(problems) > 0 {
+		return nil, append(problems, NewModel(t, guards, effects).Check([]Law{knownNames})...).err()
+	}
+	return t, nil
+}
+
+// parse reads as much of a table as can be read, and tells what is wrong with
+// the rest.
+func parse(name string, data []byte) (*Table, Problems) {
 	p := &parser{file: name}
 	t := &Table{Name: name}
 	if root := p.document(data); root != nil {
 		p.table(root, t)
 	}
-	if err := p.problems.err(); err != nil {
-		return nil, err
-	}
-	return t, nil
+	t.partial = len(p.problems) > 0
+	return t, p.problems
 }
 
 // parser walks YAML nodes and collects what is wrong on the way.
@@ -45,6 +66,8 @@ type parser struct {
 	problems Problems
 	// row and state name what is being read, for the problems.
 	row, state string
+	// emptied are the lines of pieces that are no YAML, and of which that is said.
+	emptied map[int]bool
 }
 
 func (p *parser) wrong(line int, format string, args ...any) {
@@ -65,23 +88,28 @@ func (p *parser) document(data []byte) *yaml.Node {
 		p.wrong(0, "the file is empty; write a table with the keys %s", list(tableKeys))
 		return nil
 	case err != nil:
-		p.malformed(err)
+		if rest, broken := withoutBroken(data); broken != nil {
+			return p.rest(rest, broken)
+		}
+		p.malformed(err, 0)
 		return nil
 	}
 	switch err := decoder.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		p.malformed(err)
+		p.malformed(err, 0)
 	default:
 		p.wrong(second.Line, "a second YAML document begins; keep one table in a file")
 	}
 	return first.Content[0]
 }
 
-func (p *parser) malformed(err error) {
-	line, text := 0, err.Error()
+// malformed says what the YAML library says, where it says that, and at the least in this line.
+func (p *parser) malformed(err error, line int) {
+	text := err.Error()
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		line, _ = strconv.Atoi(m[1])
+		at, _ := strconv.Atoi(m[1])
+		line = max(line, at)
 		text = strings.TrimPrefix(text, m[0])
 	}
 	p.wrong(line, "this is not YAML: %s; correct it at or near this line", strings.TrimPrefix(text, "yaml: "))
@@ -95,23 +123,25 @@ func (p *parser) table(root *yaml.Node, t *Table) {
 	if n := f.required("initial"); n != nil {
 		t.Initial, t.InitialLine = p.name(n, "initial"), n.Line
 	}
+	t.statesUnread = true
 	if n := f.required("states"); n != nil {
-		t.States = p.states(n)
+		t.States, t.statesUnread = p.states(n)
 	}
 	if n := f.required("transitions"); n != nil {
 		t.Rows = p.rows(n)
 	}
 }
 
-func (p *parser) states(n *yaml.Node) []State {
+// states reads the states. It also tells whether there are some whose names could not be read.
+func (p *parser) states(n *yaml.Node) (states []State, unread bool) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		p.wrong(n.Line, "states is %s; write each state's name, a colon, and {about: …}", kind(n))
-		return nil
+		return nil, true
 	}
-	var states []State
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		s := State{Name: p.name(key, "a state"), Line: key.Line}
+		unread = unread || s.Name == ""
 		if j := slices.IndexFunc(states, func(o State) bool { return o.Name == s.Name }); j >= 0 && s.Name != "" {
 			p.wrong(key.Line, "state %s is already in line %d; rename or remove one", s.Name, states[j].Line)
 			continue
@@ -124,7 +154,7 @@ func (p *parser) states(n *yaml.Node) []State {
 		p.state = ""
 		states = append(states, s)
 	}
-	return states
+	return states, unread
 }
 
 func (p *parser) rows(n *yaml.Node) []Row {
@@ -132,10 +162,15 @@ func (p *parser) rows(n *yaml.Node) []Row {
 		p.wrong(n.Line, "transitions is %s; write a list of rows, each beginning with - id:", kind(n))
 		return nil
 	}
-	rows := make([]Row, len(n.Content))
+	var rows []Row
 	for i, item := range n.Content {
+		if p.isEmptied(item) {
+			continue
+		}
 		p.row = rowName(item, i)
-		rows[i] = p.readRow(item)
+		row := p.readRow(item)
+		row.called = p.row
+		rows = append(rows, row)
 		p.row = ""
 	}
 	return rows
@@ -271,7 +306,7 @@ func (p *parser) name(n *yaml.Node, key string) string {
 	return text
 }
 
-// line reads one line of free text, with something in it.
+// line reads one line of free text, with something in it. It is empty where it could not be read.
 func (p *parser) line(n *yaml.Node, key string) string {
 	text, ok := p.text(n, key)
 	text = strings.TrimSpace(text)
@@ -281,6 +316,7 @@ func (p *parser) line(n *yaml.Node, key string) string {
 		p.wrong(n.Line, "%s is empty; write a few words", key)
 	case strings.ContainsAny(text, "\n\r"):
 		p.wrong(n.Line, "%s has several lines; say it in one", key)
+		return ""
 	}
 	return text
 }
@@ -325,11 +361,15 @@ func (p *parser) fields(n *yaml.Node, what string, known []string) *fields {
 	return f
 }
 
-// required returns the value of a key, or nil after saying that it is missing.
+// required returns the value of a key, or nil after saying that it is missing, or broken.
 func (f *fields) required(key string) *yaml.Node {
 	n := f.values[key]
 	if n == nil {
 		f.parser.wrong(f.line, "key %q is missing; %s needs it", key, f.what)
+		return nil
+	}
+	if f.parser.isEmptied(n) {
+		return nil
 	}
 	return n
 }

@@ -17,7 +17,7 @@ type Problem struct { //nolint:errname // it is a finding first, and an error to
 	Line int
 	// Row or State names what is wrong, where it can be named.
 	Row, State string
-	// Law is the law that is broken; empty if the file could not be read.
+	// Law is the law that is broken; empty if this could not be read.
 	Law string
 	// Message says what is wrong and what to do.
 	Message string

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -76,6 +77,8 @@ type Row struct {
 	Line int
 
 	lines map[string]int
+	// called is how problems call the row where its id could not be read.
+	called string
 }
 
 // LineOf is the line of one of the row's keys ("when", "do", …), and the row's
@@ -86,6 +89,9 @@ func (r *Row) LineOf(key string) int {
 	}
 	return r.Line
 }
+
+// name is how problems call the row.
+func (r *Row) name() string { return cmp.Or(r.ID, r.called) }
 
 // Leaves reports whether the row, fired in the state, ends in another one.
 func (r *Row) Leaves(state string) bool { return r.To != state }
@@ -111,7 +117,14 @@ type Table struct {
 	InitialLine int
 	States      []State
 	Rows        []Row
+
+	// partial is true of a table of which something could not be read: what is empty in it need not be so in the file.
+	// statesUnread is true where that is so of some state's name.
+	partial, statesUnread bool
 }
+
+// unread is true of a name that is empty because it could not be read, which has been said.
+func (t *Table) unread(name string) bool { return t.partial && name == "" }
 
 // State returns the state of that name.
 func (t *Table) State(name string) (State, bool) {

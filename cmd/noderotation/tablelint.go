@@ -23,6 +23,9 @@ func newTableLintCommand() *cobra.Command {
 		Long: "Check the table in FILE, - for standard input, or the built-in one, as the controller does before it runs it: whether it\n" +
 			"can be read, and whether it obeys every law. All that is wrong is told at once, each with its line, its row, the law,\n" +
 			"and what to do; then why the law is there. A warning breaks no law.\n\n" +
+			"Where something cannot be read, a key, a value or a whole row, the rest is still held to law known-names, in the same\n" +
+			"answer: the guards, effects and states that it names, and that no two rows have one id, or one event from one state.\n" +
+			"The other laws look at the whole of a table, and wait until it can be read.\n\n" +
 			"The exit status is 1 if the table would be refused.",
 		Example: "  noderotation table lint transitions.yaml\n" +
 			"  noderotation table lint transitions.yaml -o json | jq -r '.problems[].law'",
@@ -61,7 +64,7 @@ type problem struct {
 	Line  int    `json:"line,omitempty"`
 	Row   string `json:"row,omitempty"`
 	State string `json:"state,omitempty"`
-	// Law that is broken, and Reason, why it is there; empty where the table cannot be read, and for a warning.
+	// Law that is broken, and Reason, why it is there; empty for what cannot be read, and for a warning.
 	Law     string `json:"law,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`
@@ -74,7 +77,7 @@ func linted(cmd *cobra.Command, args []string) (lint, error) {
 	l := lint{Table: namedOrBuiltin(args), Problems: []problem{}, Warnings: []problem{}}
 	table, err := newTableSource(cmd.InOrStdin()).named(cmd.Context(), l.Table)
 	if wrong, is := errors.AsType[machine.Problems](err); is {
-		l.Problems = problemsOf(wrong, nil)
+		l.Problems = problemsOf(wrong, controller.Laws())
 		return l, nil
 	}
 	if err != nil {
@@ -122,11 +125,16 @@ func (l lint) verdict() error {
 	switch {
 	case l.Obeys:
 		return nil
-	case len(laws) == 0:
+	case l.unread():
 		return fmt.Errorf("the table %s cannot be read: %s", l.Table, counted(len(l.Problems), "problem"))
 	default:
 		return fmt.Errorf("the table %s breaks %s: %s", l.Table, counted(len(laws), "law"), counted(len(l.Problems), "problem"))
 	}
+}
+
+// unread is true where the table could not be read wholly.
+func (l lint) unread() bool {
+	return slices.ContainsFunc(l.Problems, func(p problem) bool { return p.Law == "" })
 }
 
 // counted is a number with its noun: "1 law", "2 laws".
@@ -163,6 +171,9 @@ func (l lint) text() string {
 	}
 	if len(reasons) > 0 {
 		b.WriteString("\nWhy:\n" + strings.Join(reasons, "\n") + "\n")
+	}
+	if l.unread() {
+		b.WriteString("\nThe laws beside known-names are looked at once the table can be read.\n")
 	}
 	if l.Obeys {
 		fmt.Fprintf(&b, "The table %s obeys all %s: %s, %s.\n", l.Table, counted(l.Laws, "law"), counted(l.States, "state"), counted(l.Rows, "row"))

@@ -58,6 +58,55 @@ func TestTableLintTellsWhereATableCannotBeRead(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring(`"no-such-file.yaml" is no file`)))
 }
 
+// unreadable is a file with a row that is no YAML, a duration that is none, and a guard and an effect that nobody has.
+func unreadable(t *testing.T) string {
+	t.Helper()
+	return edited(t,
+		"do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30s", "do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30",
+		"when: [claim_gone]", "when: [claim_gone",
+		"in_window, not frozen, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed", "in_window, not frozn, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed",
+		"mark_released, record_failure", "mark_releasd, record_failure")
+}
+
+// What cannot be read hides no name that is wrong elsewhere, and nothing is told that only follows from it.
+func TestTableLintTellsTheNamesOfATableThatCannotBeReadToo(t *testing.T) {
+	g := NewWithT(t)
+	file := unreadable(t)
+	out, err := run(t, "table", "lint", file)
+	g.Expect(err).To(MatchError("the table " + file + " cannot be read: 4 problems"))
+	g.Expect(out).To(MatchRegexp(`^\S+:\d+: row start: requeue is the number 30; write a duration with its unit, such as 30s or 1m\n` +
+		`\S+:\d+: this is not YAML: [^\n]*\n` +
+		`\S+:\d+: row retry breaks law known-names: when names no guard "frozn"; did you mean "frozen"\?\n` +
+		`\S+:\d+: row failed-release breaks law known-names: do names no effect "mark_releasd"; did you mean "mark_released"\?\n` +
+		`\nWhy:\n  known-names: [^\n]*\n` +
+		`\nThe laws beside known-names are looked at once the table can be read\.\n$`))
+
+	out, err = run(t, "table", "lint", file, "-o", "json")
+	g.Expect(err).To(HaveOccurred())
+	var found lint
+	g.Expect(json.Unmarshal([]byte(out), &found)).To(Succeed())
+	g.Expect(found.Obeys).To(BeFalse())
+	g.Expect(found.Laws).To(BeZero())
+	g.Expect(found.Problems).To(HaveLen(4))
+	g.Expect(found.Problems[1].Law).To(BeEmpty())
+	g.Expect(found.Problems[2].Row).To(Equal("retry"))
+	g.Expect(found.Problems[2].Law).To(Equal("known-names"))
+	g.Expect(found.Problems[2].Reason).NotTo(BeEmpty())
+	for i := range found.Problems[1:] {
+		g.Expect(found.Problems[i+1].Line).To(BeNumerically(">", found.Problems[i].Line))
+	}
+}
+
+// A controller refuses to start with such a table, and tells the same.
+func TestAControllerTellsAllThatIsWrongWithATableThatCannotBeRead(t *testing.T) {
+	g := NewWithT(t)
+	file := unreadable(t)
+	out, _ := run(t, "table", "lint", file)
+	told, _, _ := strings.Cut(out, "\n\nWhy:\n")
+	_, err := run(t, "controller", "--transitions", file)
+	g.Expect(err).To(MatchError("the transition table is refused:\n" + told))
+}
+
 func TestTableLintIsForProgramsToo(t *testing.T) {
 	g := NewWithT(t)
 	out, err := run(t, "table", "lint", edited(t, "surge_ready, surge_settled", "surge_settled"), "-o", "json")

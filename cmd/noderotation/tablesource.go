@@ -39,13 +39,13 @@ func newTableSource(in io.Reader) tableSource { return tableSource{in: in, git: 
 func (s tableSource) named(ctx context.Context, name string) (*machine.Table, error) {
 	switch name {
 	case builtin:
-		return machine.Parse(builtin, noderotation.Transitions)
+		return readTable(builtin, noderotation.Transitions)
 	case standardInput:
 		data, err := io.ReadAll(s.in)
 		if err != nil {
 			return nil, fmt.Errorf("the table cannot be read from standard input: %w", err)
 		}
-		return machine.Parse("standard input", data)
+		return readTable("standard input", data)
 	}
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func (s tableSource) named(ctx context.Context, name string) (*machine.Table, er
 	if err != nil {
 		return nil, fmt.Errorf("the table cannot be read: %w", err)
 	}
-	return machine.Parse(name, data)
+	return readTable(name, data)
 }
 
 // revision reads a table as it is in a revision: in transitions.yaml at the root of the repository, unless it says where.
@@ -68,7 +68,7 @@ func (s tableSource) revision(ctx context.Context, name string) (*machine.Table,
 		return nil, fmt.Errorf("%q is no file, and git has no %s here; name a file, a revision such as main or HEAD~1:%s, %q or %q: %w",
 			name, spec, noderotation.TransitionsFile, builtin, standardInput, err)
 	}
-	return machine.Parse(spec, data)
+	return readTable(spec, data)
 }
 
 // current reads the table that a person is at work on: transitions.yaml at the root of the repository, or in the working
@@ -85,7 +85,7 @@ func (s tableSource) current(ctx context.Context) (*machine.Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the table cannot be read: %w", err)
 	}
-	return machine.Parse(noderotation.TransitionsFile, data)
+	return readTable(noderotation.TransitionsFile, data)
 }
 
 // git runs git.
@@ -98,6 +98,15 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, errors.New("git: " + text)
 	}
 	return out, err
+}
+
+// readTable reads a table. Of one that cannot be read wholly it also tells what is wrong with the names in the rest.
+func readTable(name string, data []byte) (*machine.Table, error) {
+	registry, err := effects.Registry(guards.All())
+	if err != nil {
+		return nil, fmt.Errorf("guards and effects do not fit together: %w", err)
+	}
+	return machine.Read(name, data, registry.GuardDecls(), registry.EffectDecls())
 }
 
 // modelOf sees a table through the guards and effects that are registered, whether or not it obeys the laws.
