@@ -5,6 +5,8 @@ package effects
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"noderotation.io/noderotation/rotation"
 )
 
@@ -99,19 +101,26 @@ func resetClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 
 func markReleased(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) { return letGo(s) }
 
-// letGo writes to the claim whatever there is to take back: a process that decided before, and writes to the claim after,
-// is then refused. What the claim carries from an earlier letting go in this very second would leave it as it was anchored,
-// and refuse nobody: its stamp is then a second later.
+// letGo has the claim say when its rotation was let go, be there anything to take back or not: whoever decided before, and
+// writes to the claim after, is refused. A claim that says so since it was anchored is not written again, however late.
+//
+// A crash, or a refused write, between claim and anchor leaves just that, and the next pass has only the anchor to clear. Of
+// two leaders, one that begins an attempt has either decided on the claim as it was anchored, and is refused since it has
+// changed; or it takes the anchor over first (renew_anchor), and then the clearing is refused. A claim that is as it was
+// anchored may carry the stamp of an earlier rotation, which refuses nobody: it gets a later one, by a second at least. A
+// cache that lags may show that stamp on a claim that is older than its anchor: that is written too, and refused.
 func letGo(s *rotation.Snapshot, remove ...string) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
 	if !exists {
 		return none(s)
 	}
 	at := s.Now.Truncate(time.Second)
-	if earlier := rotation.ParseStamp(claim.Annotations, rotation.KeyReleasedAt); earlier.Readable && !earlier.At.Before(at) {
-		at = earlier.At
-		if version := claim.ResourceVersion; version != "" && version == s.AnchorValue(rotation.KeyAnchoredOn) {
-			at = at.Add(time.Second)
+	if earlier := rotation.ParseStamp(claim.Annotations, rotation.KeyReleasedAt); earlier.Readable {
+		if needed(claim.Annotations, nil, remove).Empty() && sinceAnchored(s, claim) {
+			return none(s)
+		}
+		if !earlier.At.Before(at) {
+			at = earlier.At.Add(time.Second)
 		}
 	}
 	s, actions, err := patchClaim(s, map[string]string{rotation.KeyReleasedAt: rotation.FormatStamp(at)}, remove...)
@@ -120,6 +129,17 @@ func letGo(s *rotation.Snapshot, remove ...string) (*rotation.Snapshot, []Action
 		s = s.WithClaim(changed)
 	}
 	return s, actions, err
+}
+
+// sinceAnchored tells whether the claim, as it is seen, is newer than what its rotation is anchored on. An anchored-on that is
+// no version, or is missing, is another hand's: then any claim is newer.
+func sinceAnchored(s *rotation.Snapshot, claim rotation.Claim) bool {
+	version, anchored := claim.ResourceVersion, s.AnchorValue(rotation.KeyAnchoredOn)
+	order, err := resourceversion.CompareResourceVersion(version, anchored)
+	if err != nil {
+		return version == "" || version != anchored // none: written by this very pass
+	}
+	return order > 0
 }
 
 func recordSurgeClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {

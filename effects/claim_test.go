@@ -17,6 +17,11 @@ import (
 // rotating is a pool anchored on the claim old, of which the facts are so.
 func rotating(facts ...ClaimFact) rotation.Snapshot { return APool(old(facts...), Anchored("old")) }
 
+// OfVersion is the claim's resourceVersion.
+func OfVersion(version string) ClaimFact {
+	return func(c *rotation.Claim, _ time.Time) { c.ResourceVersion = version }
+}
+
 var _ = Describe("mark_pending (§5.3 state, started-at)", func() {
 	It("begins an attempt: state and stamp in one write", func() {
 		Expect(asks(rotating(), effects.MarkPending)).To(HaveExactElements("patch NodeClaim old: started-at=" + now + " state=pending"))
@@ -91,6 +96,33 @@ var _ = Describe("reset_claim (§3.8 governance lost)", func() {
 	})
 	It("writes to a claim that has nothing to take back, so that a process that decided before is refused", func() {
 		Expect(asks(rotating(), effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
+	})
+	It("writes once, however late the anchor is cleared: its clearing was refused, or the pass was cut before", func() {
+		cut, done := after(rotating(PendingFor(time.Minute), SurgingOn("new")), effects.ResetClaim)
+		for _, later := range []time.Duration{time.Second, time.Hour} {
+			Expect(asks(nextPass(cut, later, done...), effects.ResetClaim, effects.ClearAnchor)).To(HaveExactElements(
+				"patch NodePool api: -active-rotation -anchored-on"))
+		}
+	})
+	It("keeps the stamp where somebody else has changed the claim meanwhile: whoever anchored on it before is refused by that", func() {
+		s := APool(old(Annotated(rotation.KeyReleasedAt, "2026-01-09T17:00:00Z"), OfVersion("10")), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "9"))
+		Expect(asks(s, effects.ResetClaim)).To(BeEmpty())
+		Expect(asks(s, effects.MarkReleased)).To(BeEmpty())
+	})
+	It("stamps a claim anew that was let go by an earlier rotation, and is as it was anchored", func() {
+		s := APool(old(Annotated(rotation.KeyReleasedAt, "2026-01-09T17:00:00Z")), Anchored("old"))
+		Expect(asks(s, effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
+		Expect(asks(s, effects.MarkReleased)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
+	})
+	It("writes to a claim that the cache shows as it was before it was anchored: that is refused, as another has begun on it", func() {
+		s := APool(old(Annotated(rotation.KeyReleasedAt, "2026-01-09T17:00:00Z"), OfVersion("9")), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "10"))
+		Expect(asks(s, effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
+	})
+	It("stamps anew what cannot be read, and what was marked since", func() {
+		unreadable := rotating(Annotated(rotation.KeyReleasedAt, "?"), OfVersion("2"))
+		Expect(asks(unreadable, effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now))
+		drained := rotating(InState(rotation.StateDraining), Annotated(rotation.KeyReleasedAt, "2026-01-09T17:00:00Z"), OfVersion("2"))
+		Expect(asks(drained, effects.ResetClaim)).To(HaveExactElements("patch NodeClaim old: released-at=" + now + " -state"))
 	})
 	It("changes also a claim that was let go in this very second and then anchored again, and does so once", func() {
 		anchored := APool(AClaim("old", Annotated(rotation.KeyReleasedAt, now)), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "1"))

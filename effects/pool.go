@@ -79,10 +79,12 @@ func anchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 }
 
 // renewAnchor takes an anchor over for an attempt that has yet to begin. Another process may be about to let go of it,
-// having taken the claim's state back: it no longer can, since the claim then has another version than the anchor says.
+// having taken the claim's state back: it no longer can, since the claim then has another version than the anchor says. On
+// an older view of the claim nothing is taken over: the attempt is refused at the claim, and an anchor that went back to an
+// earlier version would be taken for one that was let go since (letGo).
 func renewAnchor(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	claim, exists := s.Subject()
-	if !exists || s.Anchor() == "" || claim.Underway() {
+	if !exists || s.Anchor() == "" || claim.Underway() || !sinceAnchored(s, claim) {
 		return none(s)
 	}
 	return patchPool(s, map[string]string{rotation.KeyAnchoredOn: claim.ResourceVersion})

@@ -77,6 +77,11 @@ var _ = Describe("renew_anchor (§5.2 anchor semantics)", func() {
 		Expect(told(actions)).To(HaveExactElements("patch NodePool api: anchored-on=1"))
 		Expect(actions[0]).To(SatisfyAll(HaveField("Anchored", "old"), HaveField("AnchoredOn", "of before")))
 	})
+	It("takes nothing over on a view of the claim that is older than the anchor", func() {
+		Expect(asks(APool(old(OfVersion("9")), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "10")), effects.RenewAnchor)).To(BeEmpty())
+		Expect(asks(APool(old(OfVersion("10")), Anchored("old"), PoolAnnotated(rotation.KeyAnchoredOn, "9")), effects.RenewAnchor)).To(
+			HaveExactElements("patch NodePool api: anchored-on=10"))
+	})
 	It("leaves the anchor of an attempt that is under way, and of a claim that is gone", func() {
 		torn := PoolAnnotated(rotation.KeyAnchoredOn, "of before")
 		Expect(asks(APool(old(PendingFor(time.Minute)), Anchored("old"), torn), effects.RenewAnchor)).To(BeEmpty())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -48,6 +49,75 @@ func TestEffectsAskForNoWriteTheSecondTime(t *testing.T) {
 			t.Errorf("%s changes the snapshot the second time", e.Name)
 		}
 	})
+}
+
+// anew is an effect that a later pass would have write again, and why none comes to.
+type anew struct {
+	effect string
+	// where it does.
+	where   func(rotation.Snapshot) bool
+	because string
+}
+
+// writtenAnew are all of them.
+var writtenAnew = []anew{
+	{effects.RecordSuccess, func(rotation.Snapshot) bool { return true },
+		"it is one update with the end of its rotation (law outcome-recorded), and until that is accepted nothing is written"},
+	{effects.RecordFailure, func(s rotation.Snapshot) bool {
+		claim, exists := s.Subject()
+		return !exists || !claim.FailedAt().Readable
+	}, "as record_success; where the claim tells when it failed, that is written, and once"},
+}
+
+// A pass may be cut, or refused, between any two writes, and the next one has the same row: what is written is not written
+// again only because time has gone by and the object has another version.
+func TestEffectsAskForNoWriteInALaterPass(t *testing.T) {
+	met := map[string]bool{}
+	everywhere(t, func(t rapid.TB, e effects.Effect, s rotation.Snapshot) {
+		once, actions, err := apply(e, s)
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		for _, later := range []time.Duration{time.Second, time.Hour} {
+			next := nextPass(once, later, actions...)
+			twice, again, err := apply(e, next)
+			if err != nil {
+				t.Fatalf("%s, %s later: %v", e.Name, later, err)
+			}
+			repeated := writes(again)
+			if slices.ContainsFunc(writtenAnew, func(a anew) bool { return a.effect == e.Name && a.where(next) }) {
+				met[e.Name] = met[e.Name] || len(repeated) > 0
+				continue
+			}
+			if len(repeated) > 0 {
+				t.Errorf("%s asks %s later for %v", e.Name, later, told(repeated))
+			}
+			if !reflect.DeepEqual(next, twice) {
+				t.Errorf("%s changes the snapshot %s later", e.Name, later)
+			}
+		}
+	})
+	for _, a := range writtenAnew {
+		if !met[a.effect] {
+			t.Errorf("%s nowhere writes anew; it needs no exception, that %s", a.effect, a.because)
+		}
+	}
+}
+
+// The reason of the exceptions: with the end of the anchor they are one write, so there is no pass that comes between.
+func TestWhatIsWrittenAnewIsOneWriteWithTheEndOfTheAnchor(t *testing.T) {
+	for _, a := range writtenAnew {
+		everywhere(t, func(t rapid.TB, e effects.Effect, s rotation.Snapshot) {
+			if e.Name != a.effect || s.Anchor() == "" {
+				return
+			}
+			next, actions, _ := apply(e, s)
+			_, cleared, _ := apply(effect(effects.ClearAnchor), next)
+			if merged := effects.Merge(append(actions, cleared...)); len(merged) != 1 {
+				t.Errorf("%s and the end of the anchor are %v", a.effect, told(merged))
+			}
+		})
+	}
 }
 
 // The pointers of a snapshot lead into the cache: nothing is changed in place (architecture, One pass).

@@ -5,6 +5,7 @@ package effects_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -44,6 +45,29 @@ func after(s rotation.Snapshot, names ...string) (rotation.Snapshot, []effects.A
 		s, all = next, append(all, actions...)
 	}
 	return s, all
+}
+
+// nextPass is what a pass sees so much later of what an earlier one left: what that has written has another version. What was
+// concluded, the candidate above all, is as it was.
+func nextPass(s rotation.Snapshot, later time.Duration, done ...effects.Action) rotation.Snapshot {
+	const next = "1000"
+	s.Now, s.Cleared = s.Now.Add(later), nil
+	written := func(name string) {
+		claim, _ := s.Claim(name)
+		claim.ResourceVersion = next
+		s = *s.WithClaim(claim)
+	}
+	for _, action := range done {
+		switch a := action.(type) {
+		case effects.PatchPool:
+			s.Pool.ResourceVersion = next
+		case effects.PatchClaim:
+			written(a.Claim.Name)
+		case effects.DeleteClaim:
+			written(a.Claim.Name)
+		}
+	}
+	return s
 }
 
 // asks is what the effects ask for, in order, as a dry run would print it.
