@@ -76,8 +76,6 @@ func (p *parser) wrong(line int, format string, args ...any) {
 	})
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
-
 // document returns the root of the one YAML document, or nil.
 func (p *parser) document(data []byte) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -102,17 +100,6 @@ func (p *parser) document(data []byte) *yaml.Node {
 		p.wrong(second.Line, "a second YAML document begins; keep one table in a file")
 	}
 	return first.Content[0]
-}
-
-// malformed says what the YAML library says, where it says that, and at the least in this line.
-func (p *parser) malformed(err error, line int) {
-	text := err.Error()
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		at, _ := strconv.Atoi(m[1])
-		line = max(line, at)
-		text = strings.TrimPrefix(text, m[0])
-	}
-	p.wrong(line, "this is not YAML: %s; correct it at or near this line", strings.TrimPrefix(text, "yaml: "))
 }
 
 func (p *parser) table(root *yaml.Node, t *Table) {

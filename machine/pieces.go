@@ -4,6 +4,7 @@ package machine
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -82,4 +83,17 @@ func (p *parser) rest(rest []byte, broken []brokenPiece) *yaml.Node {
 // isEmptied is true of what is left of a broken piece.
 func (p *parser) isEmptied(n *yaml.Node) bool {
 	return p.emptied[n.Line] && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// malformed says what the YAML library says, where it says that, and at the least in this line.
+func (p *parser) malformed(err error, line int) {
+	text := err.Error()
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		at, _ := strconv.Atoi(m[1])
+		line = max(line, at)
+		text = strings.TrimPrefix(text, m[0])
+	}
+	p.wrong(line, "this is not YAML: %s; correct it at or near this line", strings.TrimPrefix(text, "yaml: "))
 }
