@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestReadyOnceTheCachesAreFilled(t *testing.T) {
 		g.Expect(ends).To(BeTrue(), "a probe that waits for ever is no answer")
 		return filled
 	})
-	request := httptest.NewRequest("GET", "/readyz/caches", nil)
+	request := httptest.NewRequest(http.MethodGet, "/readyz/caches", http.NoBody)
 	g.Expect(probe(request)).To(MatchError(ContainSubstring("not filled")))
 	filled = true
 	g.Expect(probe(request)).To(Succeed())

@@ -55,7 +55,7 @@ var _ = Describe("Loading a table (architecture.md, the laws a table must obey)"
 			"  do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30s", "  do: [anchor, mark_pending, freeze, cordon, placeholder, announce_started]\n  requeue: 30",
 			"when: [claim_gone]\n  do: [delete_placeholder, unfreeze, announce_expired, clear_anchor]", "when: [claim_gone\n  do: [delete_placeholder, unfreeze, announce_expired, clear_anchor]",
 			"in_window, not frozen, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed", "in_window, not frozn, cooldown_elapsed, failure_pause_elapsed,\n         backoff_elapsed",
-			"to: expired\n  do: [delete_placeholder", "to: expird\n  do: [delete_placeholer").Replace(string(noderotation.Transitions))
+			"to: expired\n  do: [delete_placeholder", "to: expird\n  do: [delete_placehold").Replace(string(noderotation.Transitions))
 		_, err := controller.LoadTable("mine.yaml", []byte(text))
 		var problems machine.Problems
 		Expect(errors.As(err, &problems)).To(BeTrue(), "%v", err)
@@ -64,7 +64,7 @@ var _ = Describe("Loading a table (architecture.md, the laws a table must obey)"
 			SatisfyAll(HaveField("Law", ""), HaveField("Message", ContainSubstring("this is not YAML"))),
 			SatisfyAll(HaveField("Row", "retry"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring(`did you mean "frozen"?`))),
 			SatisfyAll(HaveField("Row", "expired-release"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring(`no state "expird"`))),
-			SatisfyAll(HaveField("Row", "expired-release"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring("delete_placeholer"))),
+			SatisfyAll(HaveField("Row", "expired-release"), HaveField("Law", "known-names"), HaveField("Message", ContainSubstring("delete_placehold"))),
 		))
 	})
 
