@@ -63,7 +63,8 @@ func newFreezeCommand() *cobra.Command {
 		Long: "Let no rotation start in a NodePool, and hold one that is pending, until a time. A drain that has begun is not held. It\n" +
 			"puts the annotations " + rotation.KeyFreeze + " and " + rotation.KeyFreezeReason + " on the NodePool, and needs get and patch\n" +
 			"on nodepools. A time without a zone is one in the zone of the policy's windows. A freeze that lasts longer is not\n" +
-			"shortened without --force.",
+			"shortened without --force: of a NodePool that is named that is an error, with --all or --selector it is left as it is.\n" +
+			"A NodePool that cannot be frozen keeps none of the others from it; the exit status is then 1.",
 		Example: "  noderotation freeze api --for 12h --reason \"release of the shop\"\n" +
 			"  noderotation freeze api batch --until \"2026-01-10 02:00\"\n" +
 			"  noderotation freeze --selector workload=api --until 2026-01-10T02:00:00+09:00\n" +
@@ -98,17 +99,17 @@ func (f *freezeFlags) freeze(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return f.hold(cmd, args, func(ctx context.Context, freezer *inspect.Freezer, pools []string) (*inspect.Held, error) {
-		until, err := f.end(ctx, freezer.Inspector, pools[0])
+		until, err := f.end(ctx, freezer, pools)
 		if err != nil {
 			return nil, err
 		}
-		return freezer.Freeze(ctx, pools, inspect.Hold{Until: until, Reason: f.reason, Force: f.force})
+		return freezer.Freeze(ctx, pools, inspect.Hold{Until: until, Reason: f.reason, Force: f.force, KeepLonger: len(args) == 0})
 	})
 }
 
 // end is when the freeze ends, in the zone in which it is thought of.
-func (f *freezeFlags) end(ctx context.Context, i *inspect.Inspector, pool string) (time.Time, error) {
-	zone, err := f.zone(ctx, i, pool)
+func (f *freezeFlags) end(ctx context.Context, freezer *inspect.Freezer, pools []string) (time.Time, error) {
+	zone, err := f.zone(ctx, freezer, pools)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -120,14 +121,14 @@ func (f *freezeFlags) end(ctx context.Context, i *inspect.Inspector, pool string
 		if zone == nil {
 			zone = time.UTC
 		}
-		return i.Now.Add(time.Duration(span)).In(zone), nil
+		return freezer.Now.Add(time.Duration(span)).In(zone), nil
 	}
 	return inspect.ParseUntil(f.until, zone)
 }
 
-func (f *freezeFlags) zone(ctx context.Context, i *inspect.Inspector, pool string) (*time.Location, error) {
+func (f *freezeFlags) zone(ctx context.Context, freezer *inspect.Freezer, pools []string) (*time.Location, error) {
 	if f.timezone == "" {
-		return i.Zone(ctx, pool)
+		return freezer.ZoneOf(ctx, pools)
 	}
 	zone, err := time.LoadLocation(f.timezone)
 	if err != nil || f.timezone == "Local" {
@@ -139,9 +140,10 @@ func (f *freezeFlags) zone(ctx context.Context, i *inspect.Inspector, pool strin
 func newUnfreezeCommand() *cobra.Command {
 	flags := &chosen{}
 	cmd := &cobra.Command{
-		Use:     "unfreeze NODEPOOL...",
-		Short:   "End the freeze of a NodePool",
-		Long:    "End the freeze of a NodePool: its annotations are removed. It needs get and patch on nodepools.",
+		Use:   "unfreeze NODEPOOL...",
+		Short: "End the freeze of a NodePool",
+		Long: "End the freeze of a NodePool: its annotations are removed. It needs get and patch on nodepools. A NodePool that cannot be\n" +
+			"unfrozen keeps none of the others from it; the exit status is then 1.",
 		Example: "  noderotation unfreeze api\n  noderotation unfreeze --selector workload=api\n  noderotation unfreeze --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return flags.hold(cmd, args, func(ctx context.Context, freezer *inspect.Freezer, pools []string) (*inspect.Held, error) {
@@ -155,7 +157,7 @@ func newUnfreezeCommand() *cobra.Command {
 	return cmd
 }
 
-// hold changes the freeze of the NodePools that are meant, and tells what was done, also where an error ended it.
+// hold changes the freeze of the NodePools that are meant, and tells what was done, also where some of it ended in an error.
 func (f *chosen) hold(
 	cmd *cobra.Command, args []string, change func(context.Context, *inspect.Freezer, []string) (*inspect.Held, error),
 ) error {

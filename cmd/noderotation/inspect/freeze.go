@@ -36,6 +36,8 @@ type Hold struct {
 	Reason string
 	// Force lets it end earlier than the freeze that is in force.
 	Force bool
+	// KeepLonger leaves a pool as it is that is held for longer already; without it that is an error.
+	KeepLonger bool
 }
 
 // Held is what became of the freeze of some pools.
@@ -47,75 +49,113 @@ type Held struct {
 // HeldPool is what became of the freeze of one pool.
 type HeldPool struct {
 	Name string `json:"nodePool"`
-	// Freeze that is now in force; nil when there is none.
+	// Freeze that is now in force; nil when there is none, and with an Error.
 	Freeze *Freeze `json:"freeze,omitempty"`
 	// Changed is false when all was so already.
 	Changed bool `json:"changed"`
 	// Notes are sentences on what it means for the pool.
 	Notes []string `json:"notes"`
+	// Error says why it is not as was asked for; nothing of the pool was then changed.
+	Error string `json:"error,omitempty"`
 }
 
-// Text says what was done, a paragraph for each pool.
+// Text says what was done, a paragraph for each pool. Errors are told apart from it.
 func (h *Held) Text(bool) string {
 	var b block
 	for _, pool := range h.NodePools {
-		paragraph(&b.Builder, "", strings.Join(pool.Notes, " "))
+		if pool.Error == "" {
+			paragraph(&b.Builder, "", strings.Join(pool.Notes, " "))
+		}
 	}
 	return b.String()
 }
 
-// Freeze holds the pools, one after the other. Those that come before an error are held, and in the result.
+// Freeze holds the pools, one after the other. One that cannot be held keeps none of the others from it; the error has them all.
 func (f *Freezer) Freeze(ctx context.Context, pools []string, hold Hold) (*Held, error) {
 	// The stamp has whole seconds: rounded up, it is no earlier than was asked for.
 	hold.Until = stamp(hold.Until.Add(time.Second - 1)).In(hold.Until.Location())
 	if !hold.Until.After(f.Now) {
 		return nil, fmt.Errorf("%s is not in the future: it would freeze nothing; name a later time, or use unfreeze to let go", at(hold.Until))
 	}
-	return f.each(ctx, pools, "frozen", func(np *karpenterv1.NodePool) (HeldPool, error) {
-		if err := hold.shortens(np); err != nil {
-			return HeldPool{}, err
-		}
-		hold.write(np, f.Now)
-		return HeldPool{Name: np.Name, Freeze: freezeOf(f.snapshotOf(np)), Notes: []string{
-			fmt.Sprintf("NodePool %s is frozen until %s (%s), %s: no rotation starts before that.", np.Name, at(hold.Until), rotation.FormatStamp(hold.Until), in(f.Now, hold.Until)),
-		}}, nil
-	}, func(np *karpenterv1.NodePool) []string { return f.inFlight(ctx, np, hold.Until) })
+	return f.each(ctx, pools, wish{
+		done:  "frozen",
+		apply: func(np *karpenterv1.NodePool) (HeldPool, error) { return f.hold(np, hold) },
+		after: func(np *karpenterv1.NodePool) []string { return f.inFlight(ctx, np, hold.end(np)) },
+	})
 }
 
-// Unfreeze lets the pools go, one after the other.
+// Unfreeze lets the pools go, one after the other. One that cannot be let go keeps none of the others from it; the error has
+// them all.
 func (f *Freezer) Unfreeze(ctx context.Context, pools []string) (*Held, error) {
-	return f.each(ctx, pools, "unfrozen", func(np *karpenterv1.NodePool) (HeldPool, error) {
-		pool := HeldPool{Name: np.Name, Notes: []string{fmt.Sprintf("NodePool %s was not frozen.", np.Name)}}
-		if _, frozen := np.Annotations[rotation.KeyFreeze]; frozen {
-			pool.Notes = []string{fmt.Sprintf("NodePool %s is no longer frozen: the controller goes on as its policy and windows allow.", np.Name)}
-		}
-		delete(np.Annotations, rotation.KeyFreeze)
-		delete(np.Annotations, rotation.KeyFreezeReason)
-		return pool, nil
-	}, nil)
+	return f.each(ctx, pools, wish{done: "unfrozen", apply: letGo})
 }
 
-// each changes the annotations of each pool, on the very version that was read: what another hand has written in between
-// is looked at anew. after, where set, has more to say once it is done.
-func (f *Freezer) each(
-	ctx context.Context, names []string, done string,
-	change func(*karpenterv1.NodePool) (HeldPool, error), after func(*karpenterv1.NodePool) []string,
-) (*Held, error) {
+// wish is what shall become of the freeze of a pool.
+type wish struct {
+	// done is what the pool is called once it is granted.
+	done string
+	// apply makes it so in the annotations, of a pool as it was just read.
+	apply func(*karpenterv1.NodePool) (HeldPool, error)
+	// after, where set, has more to say once it is written.
+	after func(*karpenterv1.NodePool) []string
+}
+
+// each grants a wish to each pool, whatever becomes of the others.
+func (f *Freezer) each(ctx context.Context, names []string, w wish) (*Held, error) {
 	held := &Held{At: stamp(f.Now)}
+	var errs []error
 	for _, name := range names {
-		np := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		pool, verb, err := f.changed(ctx, np, change)
-		switch {
-		case apierrors.IsNotFound(err):
-			return held, f.look("").unknown(ctx, name, kindPool)
-		case err != nil:
-			return held, fmt.Errorf("NodePool %s is not %s: %w", name, done, Explain(verb, err))
-		case after != nil:
-			pool.Notes = append(pool.Notes, after(np)...)
+		pool, err := f.grant(ctx, name, w)
+		if err != nil {
+			pool = HeldPool{Name: name, Notes: []string{}, Error: err.Error()}
+			errs = append(errs, err)
 		}
 		held.NodePools = append(held.NodePools, pool)
 	}
-	return held, nil
+	return held, errors.Join(errs...)
+}
+
+// grant changes the annotations of a pool on the very version that was read: what another hand has written in between is
+// looked at anew.
+func (f *Freezer) grant(ctx context.Context, name string, w wish) (HeldPool, error) {
+	np := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	pool, verb, err := f.changed(ctx, np, w.apply)
+	switch {
+	case apierrors.IsNotFound(err):
+		return pool, f.look("").unknown(ctx, name, kindPool)
+	case err != nil:
+		return pool, fmt.Errorf("NodePool %s is not %s: %w", name, w.done, Explain(verb, err))
+	case w.after != nil:
+		pool.Notes = append(pool.Notes, w.after(np)...)
+	}
+	return pool, nil
+}
+
+// hold puts the hold onto the pool, unless it is held for longer already.
+func (f *Freezer) hold(np *karpenterv1.NodePool, hold Hold) (HeldPool, error) {
+	var said string
+	switch longer := hold.outlasted(np); {
+	case longer == "":
+		hold.write(np, f.Now)
+		said = fmt.Sprintf("NodePool %s is frozen until %s (%s), %s: no rotation starts before that.",
+			np.Name, at(hold.Until), rotation.FormatStamp(hold.Until), in(f.Now, hold.Until))
+	case hold.KeepLonger:
+		said = fmt.Sprintf("NodePool %s is left as it is: %s.", np.Name, longer)
+	default:
+		return HeldPool{}, errors.New(longer + "; --force lets it end earlier")
+	}
+	return HeldPool{Name: np.Name, Freeze: freezeOf(f.snapshotOf(np)), Notes: []string{said}}, nil
+}
+
+// letGo takes the freeze off the pool.
+func letGo(np *karpenterv1.NodePool) (HeldPool, error) {
+	said := "NodePool %s was not frozen."
+	if _, frozen := np.Annotations[rotation.KeyFreeze]; frozen {
+		said = "NodePool %s is no longer frozen: the controller goes on as its policy and windows allow."
+	}
+	delete(np.Annotations, rotation.KeyFreeze)
+	delete(np.Annotations, rotation.KeyFreezeReason)
+	return HeldPool{Name: np.Name, Notes: []string{fmt.Sprintf(said, np.Name)}}, nil
 }
 
 // changed reads the NodePool of np's name into np and writes what change makes of its freeze, and nothing where it leaves
@@ -161,19 +201,27 @@ func freezeChange(was, is map[string]string) map[string]*string {
 	return change
 }
 
-// shortens is an error where a freeze would let go earlier than the one in force.
-func (h Hold) shortens(np *karpenterv1.NodePool) error {
+// outlasted says how the freeze in force lasts longer than the hold; nothing where it does not, or is to be replaced.
+func (h Hold) outlasted(np *karpenterv1.NodePool) string {
 	was := rotation.ParseStamp(np.Annotations, rotation.KeyFreeze)
 	switch {
 	case h.Force || !was.Present:
-		return nil
+		return ""
 	case !was.Readable:
-		return fmt.Errorf("its freeze %q cannot be read, and so counts as one without an end; --force replaces it", np.Annotations[rotation.KeyFreeze])
+		return fmt.Sprintf("its freeze %q cannot be read, and so counts as one without an end", np.Annotations[rotation.KeyFreeze])
 	case was.At.After(h.Until):
-		return fmt.Errorf("it is frozen until %s already, which is later; --force lets it end earlier", at(was.At.In(h.Until.Location())))
+		return fmt.Sprintf("it is frozen until %s already, which is later", at(was.At.In(h.Until.Location())))
 	default:
-		return nil
+		return ""
 	}
+}
+
+// end is when the freeze of a pool ends that is held. One that cannot be read holds at least as long.
+func (h Hold) end(np *karpenterv1.NodePool) time.Time {
+	if is := rotation.ParseStamp(np.Annotations, rotation.KeyFreeze); is.Readable {
+		return is.At.In(h.Until.Location())
+	}
+	return h.Until
 }
 
 // write puts the hold onto the pool. An earlier reason stays only while the freeze that it was given for is still in force.
@@ -220,6 +268,21 @@ func (f *Freezer) inFlight(ctx context.Context, np *karpenterv1.NodePool, until 
 		held += fmt.Sprintf(" Its readyTimeout ends before the freeze does, %s: it will then be rolled back.", at(limit.In(until.Location())))
 	}
 	return []string{held}
+}
+
+// ZoneOf is the time zone in which a freeze of the pools is thought of: that of the first that can be read, as Zone has it. One
+// that cannot is told of in its turn.
+func (f *Freezer) ZoneOf(ctx context.Context, pools []string) (zone *time.Location, err error) {
+	for n, pool := range pools {
+		found, problem := f.Zone(ctx, pool)
+		if problem == nil {
+			return found, nil
+		}
+		if n == 0 {
+			err = problem
+		}
+	}
+	return nil, err
 }
 
 // Selected lists the names of the pools that a label selector selects; of all with an empty one.

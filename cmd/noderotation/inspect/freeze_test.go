@@ -3,10 +3,15 @@
 package inspect_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/cmd/noderotation/inspect"
@@ -58,7 +63,7 @@ var _ = Describe("A freeze by command (§3.1)", func() {
 		Expect(annotations(s)).To(Equal(map[string]string{rotation.KeyFreeze: until(time.Hour), rotation.KeyFreezeReason: "audit"}))
 
 		_, err = freezer(idle(rotation.KeyFreeze, "soon")).Freeze(ctx, []string{"api"}, in(time.Hour))
-		Expect(err).To(MatchError(ContainSubstring(`its freeze "soon" cannot be read, and so counts as one without an end; --force replaces it`)))
+		Expect(err).To(MatchError(ContainSubstring(`its freeze "soon" cannot be read, and so counts as one without an end; --force lets it end earlier`)))
 	})
 
 	It("does not inherit the reason of one that is over", func(ctx SpecContext) {
@@ -72,6 +77,17 @@ var _ = Describe("A freeze by command (§3.1)", func() {
 		s.overtaken = 2
 		text(freezer(s).Freeze(ctx, []string{"api"}, in(time.Hour)))
 		Expect(annotations(s)).To(Equal(map[string]string{rotation.KeyFreeze: until(time.Hour), "by": "another hand"}))
+	})
+
+	It("does not shorten one that another hand puts there in between", func(ctx SpecContext) {
+		s := idle()
+		f := &inspect.Freezer{Inspector: s.inspector(), Client: meddled{s, func(client.Object) error {
+			s.annotate("api", rotation.KeyFreeze, until(9*time.Hour))
+			return nil
+		}}}
+		_, err := f.Freeze(ctx, []string{"api"}, in(time.Hour))
+		Expect(err).To(MatchError(ContainSubstring("it is frozen until Sat 2026-01-10 12:00:00 Asia/Tokyo already")))
+		Expect(annotations(s)).To(HaveKeyWithValue(rotation.KeyFreeze, until(9*time.Hour)))
 	})
 
 	It("that stands already asks for no write", func(ctx SpecContext) {
@@ -114,10 +130,112 @@ var _ = Describe("A freeze by command (§3.1)", func() {
 		Expect(text(freezer(s).Unfreeze(ctx, []string{"api"}))).To(Equal("NodePool api was not frozen.\n"))
 	})
 
-	It("of several tells what was done before an error", func(ctx SpecContext) {
-		held, err := freezer(idle()).Freeze(ctx, []string{"api", "apo"}, in(time.Hour))
+	It("goes on after a pool that does not exist", func(ctx SpecContext) {
+		s := idle()
+		held, err := freezer(s).Freeze(ctx, []string{"apo", "api"}, in(time.Hour))
 		Expect(err).To(MatchError("there is no NodePool apo; did you mean NodePool api?"))
-		Expect(held.NodePools).To(ConsistOf(HaveField("Name", "api")))
+		Expect(held.NodePools).To(HaveExactElements(
+			SatisfyAll(HaveField("Name", "apo"), HaveField("Changed", false), HaveField("Error", err.Error())),
+			SatisfyAll(HaveField("Name", "api"), HaveField("Changed", true), HaveField("Error", "")),
+		))
+		Expect(annotations(s)).To(HaveKeyWithValue(rotation.KeyFreeze, until(time.Hour)))
+	})
+
+	// Of these, another hand is at work on api, audit is frozen for longer, the freeze of batch cannot be read, and nobody
+	// may patch shop. Nothing is the matter with web.
+	several := []string{"api", "audit", "batch", "shop", "web"}
+	troubled := func() (*server, *inspect.Freezer) {
+		var objects []client.Object
+		for _, pool := range several {
+			objects = append(objects, aFleet(pool)...)
+		}
+		with(objects, "audit", annotating[*karpenterv1.NodePool](rotation.KeyFreeze, until(9*time.Hour), rotation.KeyFreezeReason, "audit"))
+		with(objects, "batch", annotating[*karpenterv1.NodePool](rotation.KeyFreeze, "soon"))
+		s := standing(objects...)
+		s.overtaken = 1
+		return s, &inspect.Freezer{Inspector: s.inspector(), Client: meddled{s, func(object client.Object) error {
+			if object.GetName() != "shop" {
+				return nil
+			}
+			return apierrors.NewForbidden(resourceOf(object), "shop", errors.New("it is closed"))
+		}}}
+	}
+	freezes := func(s *server) map[string]string {
+		all := map[string]string{}
+		for _, pool := range several {
+			if value, frozen := s.objects.NodePool(pool).Annotations[rotation.KeyFreeze]; frozen {
+				all[pool] = value
+			}
+		}
+		return all
+	}
+
+	It("of all leaves those as they are that are held for longer, and goes on after one that it may not hold", func(ctx SpecContext) {
+		s, f := troubled()
+		hold := in(time.Hour)
+		hold.KeepLonger = true
+		held, err := f.Freeze(ctx, several, hold)
+		refused := "NodePool shop is not frozen: you may not patch nodepools.karpenter.sh: ask for a role that allows it, or use another kubeconfig or context"
+		Expect(err).To(MatchError(refused))
+		Expect(freezes(s)).To(Equal(map[string]string{"api": until(time.Hour), "audit": until(9 * time.Hour), "batch": "soon", "web": until(time.Hour)}))
+		Expect(annotations(s)).To(HaveKeyWithValue("by", "another hand"))
+		Expect(s.objects.NodePool("audit").Annotations).To(HaveKeyWithValue(rotation.KeyFreezeReason, "audit"))
+		Expect(text(held, nil)).To(Equal(strings.Join([]string{
+			"NodePool api is frozen until Sat 2026-01-10 04:00:00 Asia/Tokyo (2026-01-09T19:00:00Z), in 1h: no rotation starts before\nthat.",
+			"NodePool audit is left as it is: it is frozen until Sat 2026-01-10 12:00:00 Asia/Tokyo already, which is later.",
+			"NodePool batch is left as it is: its freeze \"soon\" cannot be read, and so counts as one without an end.",
+			"NodePool web is frozen until Sat 2026-01-10 04:00:00 Asia/Tokyo (2026-01-09T19:00:00Z), in 1h: no rotation starts before\nthat.",
+			"",
+		}, "\n")))
+
+		var b strings.Builder
+		Expect(inspect.Write(&b, held, inspect.JSON)).To(Succeed())
+		note := func(n int) string { return `["` + strings.ReplaceAll(held.NodePools[n].Notes[0], `"`, `\"`) + `"]` }
+		Expect(b.String()).To(MatchJSON(`{"at": "2026-01-09T18:00:00Z", "nodePools": [
+			{"nodePool": "api", "changed": true, "freeze": {"until": "2026-01-09T19:00:00Z"}, "notes": ` + note(0) + `},
+			{"nodePool": "audit", "changed": false, "freeze": {"until": "2026-01-10T03:00:00Z", "reason": "audit"}, "notes": ` + note(1) + `},
+			{"nodePool": "batch", "changed": false, "freeze": {}, "notes": ` + note(2) + `},
+			{"nodePool": "shop", "changed": false, "notes": [], "error": "` + refused + `"},
+			{"nodePool": "web", "changed": true, "freeze": {"until": "2026-01-09T19:00:00Z"}, "notes": ` + note(4) + `}
+		]}`))
+	})
+
+	It("of several that are named goes on as well, and tells of each that keeps its longer freeze", func(ctx SpecContext) {
+		s, f := troubled()
+		held, err := f.Freeze(ctx, several, in(time.Hour))
+		Expect(strings.Split(err.Error(), "\n")).To(HaveExactElements(
+			HavePrefix("NodePool audit is not frozen: it is frozen until"), HavePrefix("NodePool batch is not frozen: its freeze"),
+			HavePrefix("NodePool shop is not frozen: you may not patch")))
+		Expect(freezes(s)).To(Equal(map[string]string{"api": until(time.Hour), "audit": until(9 * time.Hour), "batch": "soon", "web": until(time.Hour)}))
+		Expect(held.NodePools).To(HaveLen(len(several)))
+	})
+
+	It("of all is shorter than those in force by force", func(ctx SpecContext) {
+		s, f := troubled()
+		hold := in(time.Hour)
+		hold.Force, hold.KeepLonger = true, true
+		_, err := f.Freeze(ctx, several, hold)
+		Expect(err).To(MatchError(HavePrefix("NodePool shop is not frozen")))
+		Expect(freezes(s)).To(Equal(map[string]string{
+			"api": until(time.Hour), "audit": until(time.Hour), "batch": until(time.Hour), "web": until(time.Hour)}))
+	})
+
+	It("is ended where it can be, whatever becomes of the others", func(ctx SpecContext) {
+		s, f := troubled()
+		s.annotate("shop", rotation.KeyFreeze, until(time.Hour))
+		held, err := f.Unfreeze(ctx, []string{"shop", "audit", "batch", "web"})
+		Expect(err).To(MatchError(HavePrefix("NodePool shop is not unfrozen: you may not patch")))
+		Expect(freezes(s)).To(Equal(map[string]string{"shop": until(time.Hour)}))
+		Expect(held.NodePools).To(HaveExactElements(
+			HaveField("Error", err.Error()), HaveField("Changed", true), HaveField("Changed", true), HaveField("Changed", false)))
+	})
+
+	It("that stands for longer is what a pending rotation is measured by", func(ctx SpecContext) {
+		s := standing(with(pending(), "api", annotating[*karpenterv1.NodePool](rotation.KeyFreeze, until(time.Hour)))...)
+		hold := in(10 * time.Minute)
+		hold.KeepLonger = true
+		Expect(text(freezer(s).Freeze(ctx, []string{"api"}, hold))).To(SatisfyAll(
+			HavePrefix("NodePool api is left as it is"), ContainSubstring("rotation of NodeClaim api-0 is held"), ContainSubstring("rolled back")))
 	})
 
 	It("is of the pools that a selector selects", func(ctx SpecContext) {
@@ -130,6 +248,20 @@ var _ = Describe("A freeze by command (§3.1)", func() {
 		Expect(err).To(MatchError(HavePrefix(`--selector is "a=b=c", which is no label selector`)))
 	})
 })
+
+// meddled is an API server on which something happens to an object right before it is patched.
+type meddled struct {
+	*server
+
+	before func(client.Object) error
+}
+
+func (m meddled) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if err := m.before(object); err != nil {
+		return err
+	}
+	return m.server.Patch(ctx, object, patch, options...)
+}
 
 var _ = Describe("The time of a freeze", func() {
 	berlin, _ := time.LoadLocation("Europe/Berlin")
@@ -165,5 +297,15 @@ var _ = Describe("The time of a freeze", func() {
 		zone, err = standing(aFleet("api")...).inspector().Zone(ctx, "api")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(zone).To(BeNil())
+	})
+
+	It("of several is thought of in the zone of the first that can be read", func(ctx SpecContext) {
+		s := standing(append(aFleet("api"), aPolicy("api", "api"))...)
+		freezer := &inspect.Freezer{Inspector: s.inspector(), Client: s}
+		zone, err := freezer.ZoneOf(ctx, []string{"apo", "api"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(zone.String()).To(Equal("Asia/Tokyo"))
+		_, err = freezer.ZoneOf(ctx, []string{"apo", "web"})
+		Expect(err).To(MatchError("there is no NodePool apo; did you mean NodePool api?"))
 	})
 })
