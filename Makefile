@@ -20,10 +20,12 @@ MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod)
 export CGO_ENABLED := 0
 
 # VERSION is linked into the image's binary; without one it tells the version that Go knows. IMAGE names the image, and
-# IMAGE_BUILDER builds it from a Dockerfile: buildah, or docker, or podman.
+# IMAGE_BUILDER builds it from a Dockerfile: buildah, or docker, or podman. ARCH is the architecture of the nodes that it
+# shall run on, whatever the machine that builds it: amd64 or arm64.
 VERSION       :=
 IMAGE         := noderotation:$(or $(VERSION),dev)
 IMAGE_BUILDER := buildah
+ARCH           = $(shell go env GOARCH)
 
 # PACKAGES narrows test and test-race: make test PACKAGES=./window
 PACKAGES := ./...
@@ -52,12 +54,12 @@ build: ## Build bin/noderotation, a static binary.
 
 .PHONY: image-binary
 image-binary:
-	@echo "==> building bin/image/noderotation $(VERSION)"
-	go build -ldflags "-s -w $(if $(VERSION),-X main.version=$(VERSION))" -o bin/image/noderotation ./cmd/noderotation
+	@echo "==> building bin/image/noderotation $(VERSION) for linux/$(ARCH)"
+	GOOS=linux GOARCH=$(ARCH) go build -ldflags "-s -w $(if $(VERSION),-X main.version=$(VERSION))" -o bin/image/noderotation ./cmd/noderotation
 
 .PHONY: image
-image: image-binary ## Build a container image with IMAGE_BUILDER; VERSION and IMAGE may be set.
-	$(IMAGE_BUILDER) build --file Dockerfile --tag $(IMAGE) bin/image
+image: image-binary ## Build a container image with IMAGE_BUILDER; VERSION, IMAGE and ARCH may be set.
+	$(IMAGE_BUILDER) build --platform linux/$(ARCH) --file Dockerfile --tag $(IMAGE) bin/image
 
 .PHONY: run
 run: build ## Run the controller against the current kubeconfig; flags in ARGS.
@@ -115,7 +117,8 @@ test-report: build ## Look at the simulation's HTML report in headless Chromium,
 test-image: ## Run the image's binary in an empty root, as the image's user; as root, or where user namespaces are allowed.
 	@$(MAKE) --no-print-directory image-binary VERSION=v0.0.0-test
 	@echo "==> running it where nothing else is"
-	NODEROTATION_BINARY=$(CURDIR)/bin/image/noderotation NODEROTATION_VERSION=v0.0.0-test go -C test/image test -count=1 . $(ARGS)
+	NODEROTATION_BINARY=$(CURDIR)/bin/image/noderotation NODEROTATION_VERSION=v0.0.0-test NODEROTATION_ARCH=$(ARCH) \
+		go -C test/image test -count=1 . $(ARGS)
 
 # Compiling helm takes minutes the first time, and those who run it don't say so.
 .PHONY: helm

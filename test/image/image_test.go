@@ -4,18 +4,21 @@ package image
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// The variables say which binary is judged, and which version it was linked with.
+// The variables say which binary is judged, which version it was linked with, and for which architecture.
 const (
-	binaryVariable  = "NODEROTATION_BINARY"
-	versionVariable = "NODEROTATION_VERSION"
+	binaryVariable       = "NODEROTATION_BINARY"
+	versionVariable      = "NODEROTATION_VERSION"
+	architectureVariable = "NODEROTATION_ARCH"
 )
 
 // user is whom the Dockerfile has the binary run as.
@@ -40,6 +43,21 @@ func TestTheBinaryIsStatic(t *testing.T) {
 		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
 			t.Errorf("it has a segment %s: it needs a dynamic linker, which the image does not have", segment.Type)
 		}
+	}
+}
+
+// The machine that builds the image need not be of the kind that runs it.
+func TestTheBinaryIsForTheNodesArchitecture(t *testing.T) {
+	built, err := buildinfo.ReadFile(variable(t, binaryVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := map[string]string{}
+	for _, setting := range built.Settings {
+		is[setting.Key] = setting.Value
+	}
+	if want := variable(t, architectureVariable); is["GOOS"] != "linux" || is["GOARCH"] != want {
+		t.Errorf("it is for %s/%s, not for linux/%s", is["GOOS"], is["GOARCH"], want)
 	}
 }
 
@@ -70,6 +88,9 @@ func TestItResolvesATimeZoneInAnEmptyRoot(t *testing.T) {
 // it says.
 func alone(t *testing.T, input []byte, arguments ...string) string {
 	t.Helper()
+	if its := variable(t, architectureVariable); its != runtime.GOARCH {
+		t.Skipf("this machine, which is %s, cannot run a binary for %s", runtime.GOARCH, its)
+	}
 	root := t.TempDir()
 	content, err := os.ReadFile(variable(t, binaryVariable))
 	if err != nil {
