@@ -85,14 +85,16 @@ func (f *fleet) left(world record.World) (n int) {
 // that, and starts another one. No rotation may be in flight; meanwhile is what happens until the kill.
 func (s *scenario) killedAtWrite(ctx context.Context, n int, meanwhile func()) {
 	GinkgoHelper()
+	var killed error
 	victim, dead := s.controller, make(chan []process.Write, 1)
 	s.proxy.KillAtWrite(n, func(toll []process.Write) {
-		victim.Kill()
+		killed = victim.Kill()
 		dead <- toll
 	})
 	meanwhile()
 	select {
 	case toll := <-dead:
+		Expect(killed).NotTo(HaveOccurred())
 		Expect(wordsOf(toll)).To(Equal(theTwelve[:n]), "the writes before the kill")
 	case <-ctx.Done():
 		Fail(fmt.Sprintf("write %d of the rotation never came: %v", n, context.Cause(ctx)))
@@ -100,10 +102,10 @@ func (s *scenario) killedAtWrite(ctx context.Context, n int, meanwhile func()) {
 	s.controllerRuns(ctx, alone)
 }
 
-// isKilled kills the controller and starts another one.
+// isKilled kills the controller, which must have lived until then, and starts another one.
 func (s *scenario) isKilled(ctx context.Context) {
 	GinkgoHelper()
-	s.controller.Kill()
+	Expect(s.controller.Kill()).To(Succeed())
 	s.controllerRuns(ctx, alone)
 }
 

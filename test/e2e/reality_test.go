@@ -130,14 +130,14 @@ func (r *reality) StartController(ctx context.Context) error {
 }
 
 // KillController is kill -9.
-func (r *reality) KillController() error {
-	r.controller.Kill()
-	return nil
-}
+func (r *reality) KillController() error { return r.controller.Kill() }
 
 // KillControllerAtWrite aims at a write that comes seconds after its controller was ready: only then is it known whom to kill.
 func (r *reality) KillControllerAtWrite(n int) error {
-	r.proxy.KillAtWrite(n, func([]process.Write) { r.victim.Load().Kill() })
+	r.proxy.KillAtWrite(n, func([]process.Write) {
+		defer GinkgoRecover()
+		Expect(r.victim.Load().Kill()).To(Succeed())
+	})
 	return nil
 }
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,19 +86,36 @@ func (s *scenario) end(ctx context.Context) {
 		died = s.controller.Died()
 		stopped = s.controller.Stop()
 	}
-	if CurrentSpecReport().Failed() || died != nil || stopped != nil {
+	panics, read := s.panics()
+	if CurrentSpecReport().Failed() || died != nil || stopped != nil || len(panics) > 0 {
 		s.show()
 	}
 	s.clear(ctx)
 	Expect(died).NotTo(HaveOccurred())
 	Expect(stopped).NotTo(HaveOccurred())
+	Expect(read).NotTo(HaveOccurred())
+	Expect(panics).To(BeEmpty(), "panics of the controllers")
 	Expect(s.recorder.Err()).NotTo(HaveOccurred())
+}
+
+// logs are the files that the scenario's controllers have written to.
+func (s *scenario) logs() []string {
+	paths, _ := filepath.Glob(filepath.Join(s.folder, "*.log"))
+	return paths
+}
+
+// panics are those that the controllers' logs tell of.
+func (s *scenario) panics() (found []string, err error) {
+	for _, path := range s.logs() {
+		panics, unread := process.Panics(path)
+		found, err = append(found, panics...), errors.Join(err, unread)
+	}
+	return found, err
 }
 
 // show puts the recording and the controllers' logs into the report.
 func (s *scenario) show() {
-	logs, _ := filepath.Glob(filepath.Join(s.folder, "*.log"))
-	for _, path := range logs {
+	for _, path := range s.logs() {
 		if log, err := os.ReadFile(path); err == nil {
 			AddReportEntry(filepath.Base(path), string(log), ReportEntryVisibilityFailureOrVerbose)
 		}

@@ -3,9 +3,12 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -23,7 +26,14 @@ const (
 	readinessInterval = 50 * time.Millisecond
 	// stopTimeout is how long a controller may take to end in good order.
 	stopTimeout = 20 * time.Second
+	// startAttempts is how often Start tries because somebody took one of the ports.
+	startAttempts = 3
+	// killed is how the end of a process reads that a kill -9 has ended.
+	killed = "killed"
 )
+
+// errPortTaken means that the controller found a port in use that was free a moment before.
+var errPortTaken = errors.New("a port was taken by somebody else")
 
 // Build compiles the product into folder and returns the path of its binary.
 func Build(ctx context.Context, folder string) (binary string, err error) {
@@ -70,16 +80,33 @@ type Controller struct {
 }
 
 // Start runs a controller and returns when it says that it is ready: its caches are filled. It may not lead yet.
+//
+// The ports that it is given were free when they were looked for. If somebody has taken one of them since, it is given
+// others.
 func Start(ctx context.Context, options Options) (*Controller, error) {
+	for attempt := 1; ; attempt++ {
+		c, err := startOnce(ctx, options)
+		if err == nil || attempt == startAttempts || !errors.Is(err, errPortTaken) {
+			return c, err
+		}
+	}
+}
+
+// startOnce is one attempt of Start. One that fails for want of a port leaves nothing in the log.
+func startOnce(ctx context.Context, options Options) (*Controller, error) {
 	ports, err := freeAddresses(2)
 	if err != nil {
 		return nil, err
 	}
-	output, err := os.OpenFile(options.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	output, err := os.OpenFile(options.Log, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("no log file for the controller: %w", err)
 	}
 	defer func() { _ = output.Close() }() // the child has its own copy
+	before, err := output.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("the controller's log has no end: %w", err)
+	}
 	c := &Controller{
 		command: exec.Command(options.Binary, options.arguments(ports[0], ports[1])...),
 		probe:   ports[0], metrics: ports[1], ended: make(chan struct{}),
@@ -92,10 +119,19 @@ func Start(ctx context.Context, options Options) (*Controller, error) {
 		return nil, fmt.Errorf("the controller cannot be started: %w", err)
 	}
 	if err := c.awaitReady(ctx); err != nil {
-		c.Kill()
+		_ = c.Kill() // how it ended is part of err
+		if portTaken(output, before) {
+			return nil, errors.Join(err, errPortTaken, output.Truncate(before))
+		}
 		return nil, fmt.Errorf("%w; its log is %s", err, options.Log)
 	}
 	return c, nil
+}
+
+// portTaken tells whether what the log says from an offset on is that a port is in use.
+func portTaken(log *os.File, from int64) bool {
+	said, err := io.ReadAll(io.NewSectionReader(log, from, math.MaxInt64-from))
+	return err == nil && bytes.Contains(said, []byte("address already in use"))
 }
 
 // launch starts the process and waits for its end on a thread of its own: the kernel ends the process with the thread
@@ -160,8 +196,12 @@ func (c *Controller) Running() bool {
 	}
 }
 
-// Stop asks the controller to end and returns when it has. An end with an error, or none in good time, is an error.
+// Stop asks the controller to end and returns when it has. An end with an error, or none in good time, is an error, and so
+// is one that came by itself before.
 func (c *Controller) Stop() error {
+	if died := c.Died(); died != nil {
+		return died
+	}
 	c.unasked.Store(false)
 	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("the controller cannot be asked to end: %w", err)
@@ -171,20 +211,28 @@ func (c *Controller) Stop() error {
 	select {
 	case <-c.ended:
 	case <-timer.C:
-		c.Kill()
+		_ = c.Kill() // it was asked to end
 		return fmt.Errorf("the controller did not end within %s of being asked to", stopTimeout)
 	}
-	if !c.command.ProcessState.Success() && !strings.Contains(c.state, "killed") {
+	if !c.command.ProcessState.Success() && !strings.Contains(c.state, killed) {
 		return fmt.Errorf("the controller ended badly: %s", c.state)
 	}
 	return nil
 }
 
-// Kill ends the process as kill -9 does, and returns when it is gone.
-func (c *Controller) Kill() {
-	c.unasked.Store(false)
+// Kill ends the process as kill -9 does, and returns when it is gone. A process that had ended by itself, even an instant
+// before, is an error: what looks like our doing was its own.
+func (c *Controller) Kill() error {
+	if died := c.Died(); died != nil {
+		return died
+	}
+	unasked := c.unasked.Swap(false)
 	_ = c.command.Process.Kill()
 	<-c.ended
+	if unasked && !strings.Contains(c.state, killed) {
+		c.unasked.Store(true)
+	}
+	return c.Died()
 }
 
 // Died says that the process ended by itself; nil if it lives, or if we ended it.

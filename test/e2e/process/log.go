@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -43,29 +44,58 @@ type Line struct {
 // Lines reads a controller's log.
 func Lines(log string) ([]Line, error) { return lines[Line](log, func(string) bool { return true }) }
 
+// Panics are the lines of a controller's log that tell of a panic: of one that ended the process, which are not JSON, and of
+// one in a pass, which controller-runtime catches and reports as the pass's error.
+func Panics(log string) ([]string, error) {
+	var found []string
+	err := eachLine(log, func(text []byte) error {
+		var line Line
+		said := string(text)
+		if json.Unmarshal(text, &line) == nil {
+			said = line.Error
+		}
+		if strings.HasPrefix(said, "panic: ") || strings.HasPrefix(said, "fatal error: ") {
+			found = append(found, said)
+		}
+		return nil
+	})
+	return found, err
+}
+
 // lines reads those lines of a log whose message is wanted.
 func lines[T any](log string, wanted func(message string) bool) ([]T, error) {
-	file, err := os.Open(log)
-	if err != nil {
-		return nil, fmt.Errorf("the controller's log cannot be read: %w", err)
-	}
-	defer func() { _ = file.Close() }()
 	var found []T
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
+	err := eachLine(log, func(text []byte) error {
 		var line struct {
 			Message string `json:"msg"`
 		}
 		// Not every line is JSON: a panic is not, and the last one of a killed process may be torn.
-		if json.Unmarshal(scanner.Bytes(), &line) != nil || !wanted(line.Message) {
-			continue
+		if json.Unmarshal(text, &line) != nil || !wanted(line.Message) {
+			return nil
 		}
 		var one T
-		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
-			return nil, fmt.Errorf("the controller logged a line that cannot be read: %w: %s", err, scanner.Text())
+		if err := json.Unmarshal(text, &one); err != nil {
+			return fmt.Errorf("the controller logged a line that cannot be read: %w: %s", err, text)
 		}
 		found = append(found, one)
+		return nil
+	})
+	return found, err
+}
+
+// eachLine reads a log up to its end, or to the first error of visit.
+func eachLine(log string, visit func(text []byte) error) error {
+	file, err := os.Open(log)
+	if err != nil {
+		return fmt.Errorf("the controller's log cannot be read: %w", err)
 	}
-	return found, scanner.Err()
+	defer func() { _ = file.Close() }()
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		if err := visit(scanner.Bytes()); err != nil {
+			return err
+		}
+	}
+	return scanner.Err()
 }
