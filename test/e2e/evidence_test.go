@@ -15,8 +15,10 @@ import (
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"noderotation.io/noderotation/rotation"
+	"noderotation.io/noderotation/test/e2e/process"
 	"noderotation.io/noderotation/test/e2e/record"
 	"noderotation.io/noderotation/test/e2e/verdict"
 )
@@ -50,12 +52,21 @@ func toldWithin(ctx context.Context, patience time.Duration, reason, about strin
 // is none.
 func (s *scenario) reads(ctx context.Context, f *fleet, name string, labels ...string) float64 {
 	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.controller.MetricsURL(), http.NoBody)
+	values := seriesOf(ctx, s.controller, name, append(labels, fmt.Sprintf("nodepool=%q", f.Name))...)
+	if len(values) == 0 {
+		return 0
+	}
+	return values[0]
+}
+
+// seriesOf are the values of a controller's series of this name that have these labels and values.
+func seriesOf(ctx context.Context, controller *process.Controller, name string, labels ...string) (values []float64) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, controller.MetricsURL(), http.NoBody)
 	Expect(err).NotTo(HaveOccurred())
 	answer, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = answer.Body.Close() }()
-	labels = append(labels, fmt.Sprintf("nodepool=%q", f.Name))
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		series, value, _ := strings.Cut(lines.Text(), " ")
 		if !strings.HasPrefix(series, name+"{") || !containsAll(series, labels) {
@@ -63,9 +74,36 @@ func (s *scenario) reads(ctx context.Context, f *fleet, name string, labels ...s
 		}
 		number, err := strconv.ParseFloat(value, 64)
 		Expect(err).NotTo(HaveOccurred())
-		return number
+		values = append(values, number)
 	}
-	return 0
+	return values
+}
+
+// passesOf counts the passes that a controller has ended, over all pools.
+func passesOf(ctx context.Context, controller *process.Controller) (passes float64) {
+	GinkgoHelper()
+	for _, value := range seriesOf(ctx, controller, "controller_runtime_reconcile_total", `controller="rotation"`) {
+		passes += value
+	}
+	return passes
+}
+
+// labelTouched stands on a NodePool for no other reason than that a change of it wakes a pass.
+const labelTouched = "touched"
+
+// isPassedOver wakes the controller for the pool, which must be the only one, until a pass has begun and ended since: what
+// did not come of it does not come. Passes over one pool follow one another, so that of two that end the second has also
+// begun by then.
+func (s *scenario) isPassedOver(ctx context.Context, controller *process.Controller, f *fleet) {
+	GinkgoHelper()
+	for range 2 {
+		before := passesOf(ctx, controller)
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"%d"}}}`, labelTouched, time.Now().UnixNano())
+		_, err := shared.Dynamic().Resource(nodePools).Patch(ctx, f.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() float64 { return passesOf(ctx, controller) }).WithPolling(50*time.Millisecond).
+			Should(BeNumerically(">", before), "passes that have ended")
+	}
 }
 
 func containsAll(text string, parts []string) bool {

@@ -82,6 +82,7 @@ var _ = Describe("A pool that loses what governs it", func() {
 		s.governs(ctx, rival)
 		s.controllerRuns(ctx)
 		Expect(told(ctx, "PolicyConflict", f.Name).Note).To(ContainSubstring("torn and torn-as-well"))
+		s.isPassedOver(ctx, s.controller, f)
 
 		Expect(verdict.Attempts(s.recording(ctx), f.Name)).To(BeEmpty(), "rotations under a tie")
 		succeeded, rejected := s.writes()
@@ -93,22 +94,14 @@ var _ = Describe("A pool that loses what governs it", func() {
 		ExpectOneByOne(s.recording(ctx), f)
 	}, SpecTimeout(patience))
 
-	It("and goes away itself in mid-rotation leaves nothing of ours (§3.8)", func(ctx SpecContext) {
+	It("and goes away itself in mid-rotation, its nodes with it, leaves nothing of ours (§3.8)", func(ctx SpecContext) {
 		s, f := begin(ctx), fleetOf("doomed", 1)
-		s.stands(ctx, f)
-		old := s.nodeOf(ctx, f.Originals[0])
-		launchesTake(ctx, 20*time.Second)
-		s.controllerRuns(ctx)
-		s.governs(ctx, policyFor("doomed"))
-		s.await(ctx, "the rotation is pending", f.hasPlaceholder)
+		old := s.goesWhilePending(ctx, f, metav1.DeletePropagationBackground)
 
-		// Its claims go with it; the budget has the old node stand for as long as its Pods have nowhere to go.
-		Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Name, metav1.DeleteOptions{})).To(Succeed())
+		// The budget has the old node stand for as long as its Pods have nowhere to go.
 		s.await(ctx, "the placeholder is gone and the old node, if it stays, is unmarked", func(world record.World) bool {
 			node := world.Nodes[old]
-			unmarked := node != nil && !node.Spec.Unschedulable && node.Annotations[rotation.KeySurgeFor] == "" &&
-				node.Annotations[rotation.KeyDoNotDisrupt] == ""
-			return !f.hasPlaceholder(world) && (unmarked || node == nil || node.DeletionTimestamp != nil)
+			return !f.hasPlaceholder(world) && (isUnmarked(node) || node == nil || node.DeletionTimestamp != nil)
 		})
 		f.remove(ctx)
 		s.await(ctx, "claims and nodes are gone", func(world record.World) bool {
@@ -124,7 +117,54 @@ var _ = Describe("A pool that loses what governs it", func() {
 		Expect(asked(succeeded[4:])).To(Or(Equal([]string{"delete pods"}), Equal([]string{"delete pods", "patch nodes"})), "what takes it back")
 		Expect(rejected).To(BeEmpty())
 	}, SpecTimeout(patience))
+
+	It("and goes away itself in mid-rotation, without its nodes, leaves them as they were (§3.8)", func(ctx SpecContext) {
+		s, f := begin(ctx), fleetOf("forsaken", 1)
+		old := s.goesWhilePending(ctx, f, metav1.DeletePropagationOrphan)
+		s.await(ctx, "the pool is gone, the placeholder too, and the old node is unmarked", func(world record.World) bool {
+			return world.Pools[f.Name] == nil && !f.hasPlaceholder(world) && isUnmarked(world.Nodes[old])
+		})
+
+		recording := s.recording(ctx)
+		end, claim := recording.End(), f.Originals[0]
+		Expect(end.Claims[claim].DeletionTimestamp).To(BeNil(), "the claim lives on")
+		Expect(end.Nodes[old].DeletionTimestamp).To(BeNil(), "the node lives on")
+		// What the claim says of the attempt is swept when it has a pool again.
+		Expect(verdict.Leftovers(end)).To(HaveEach(HavePrefix("NodeClaim "+claim+" ")), "leftovers but for those on the claim")
+		ExpectNobodyProtected(recording)
+		ExpectNeverMoreThan(recording, f, 2)
+		succeeded, rejected := s.writes()
+		Expect(asked(succeeded[:4])).To(Equal(theTwelve[:4]), "the start")
+		Expect(asked(succeeded[4:])).To(ConsistOf("delete pods", "patch nodes"), "what takes it back")
+		Expect(rejected).To(BeEmpty())
+	}, SpecTimeout(patience))
 })
+
+// goesWhilePending has the NodePool of a fleet of one deleted while a replacement is launched, and returns the old Node.
+func (s *scenario) goesWhilePending(ctx context.Context, f *fleet, propagation metav1.DeletionPropagation) (old string) {
+	GinkgoHelper()
+	s.stands(ctx, f)
+	old = s.nodeOf(ctx, f.Originals[0])
+	launchesTake(ctx, 20*time.Second)
+	s.controllerRuns(ctx)
+	s.governs(ctx, policyFor(f.Name))
+	s.await(ctx, "the rotation is pending", f.hasPlaceholder)
+	Expect(shared.Dynamic().Resource(nodePools).Delete(ctx, f.Name, metav1.DeleteOptions{PropagationPolicy: &propagation})).To(Succeed())
+	return old
+}
+
+// isUnmarked tells whether the Node exists and bears nothing that a rotation puts on one.
+func isUnmarked(node *corev1.Node) bool {
+	if node == nil || node.Spec.Unschedulable {
+		return false
+	}
+	for _, key := range append(rotation.NodeMarkers(), rotation.KeyDoNotDisrupt) {
+		if _, stands := node.Annotations[key]; stands {
+			return false
+		}
+	}
+	return true
+}
 
 // hasPlaceholder tells whether a placeholder stands for one of the originals.
 func (f *fleet) hasPlaceholder(world record.World) bool {
