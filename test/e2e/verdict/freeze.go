@@ -16,14 +16,17 @@ import (
 // was already decided when the freeze was written may still arrive; such a recording proves nothing, so freeze a pool at
 // rest, or one that waits.
 //
-// held counts the events that fell into a freeze.
+// held counts what happened to the pool, its claims, Nodes and placeholders while it was frozen. The writes of the freeze
+// itself are not among it: nothing need have come of them.
 func FreezeHeld(recording record.Recording, pool string) (held int, found []string) {
 	var all breaches
 	recording.Replay(func(event record.Event, world record.World) {
 		if !frozenAt(world, pool, event.At) {
 			return
 		}
-		held++
+		if belongsTo(event.Object(), pool) && !setsFreeze(event) {
+			held++
+		}
 		if was, is := anchors(event, pool); was == "" && is != "" {
 			all.add(event.Revision, "NodePool %s is frozen and a rotation of %s is anchored", pool, is)
 		}
@@ -35,6 +38,31 @@ func FreezeHeld(recording record.Recording, pool string) (held int, found []stri
 		}
 	})
 	return held, all
+}
+
+// belongsTo tells whether the object is the pool, or a claim, a Node or a placeholder of it.
+func belongsTo(object record.Object, pool string) bool {
+	switch o := object.(type) {
+	case *karpenterv1.NodePool:
+		return o.Name == pool
+	case *corev1.Pod:
+		return placeholderIn(o, pool)
+	default:
+		return object.GetLabels()[karpenterv1.NodePoolLabelKey] == pool
+	}
+}
+
+// setsFreeze tells whether the event is a NodePool's, and it is frozen by it, or until another time.
+func setsFreeze(event record.Event) bool {
+	after, isPool := event.After.(*karpenterv1.NodePool)
+	if !isPool {
+		return false
+	}
+	was := ""
+	if before, existed := event.Before.(*karpenterv1.NodePool); existed {
+		was = before.Annotations[rotation.KeyFreeze]
+	}
+	return after.Annotations[rotation.KeyFreeze] != was
 }
 
 func placeholderIn(pod *corev1.Pod, pool string) bool {

@@ -14,23 +14,29 @@ import (
 
 func TestFreezeHeld(t *testing.T) {
 	freeze := "freeze=" + rotation.FormatStamp(at(10))
+	longer := "freeze=" + rotation.FormatStamp(at(20))
 	for name, story := range map[string]struct {
 		events []record.Event
+		held   int
 		breach string
 	}{
-		"nothing happens":                  {events: []record.Event{turns(1, pool(freeze)), turns(2, nodeOf(oldClaim))}},
+		"nothing happens":                  {events: []record.Event{turns(1, pool(freeze)), turns(2, pool(longer))}},
+		"nothing of the pool's happens":    {events: []record.Event{turns(1, pool(freeze)), turns(2, workload("web-0", oldClaim))}},
+		"its Node changes":                 {events: []record.Event{turns(1, pool(freeze)), turns(2, nodeOf(oldClaim))}, held: 1},
+		"the pool changes":                 {events: []record.Event{turns(1, pool(freeze)), turns(2, pool(freeze, "last-rotation-at=x")), turns(3, pool(freeze))}, held: 2},
 		"a rotation starts after its end":  {events: []record.Event{turns(1, pool(freeze)), turns(11, anchored(freeze))}},
-		"a rotation starts":                {events: []record.Event{turns(1, pool(freeze)), turns(9, anchored(freeze))}, breach: "a rotation of web-old is anchored"},
-		"a placeholder is made":            {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), comes(5, placeholder(newClaim, "1"))}, breach: "placeholder surge-for-web-old is made"},
-		"a placeholder was there":          {events: []record.Event{turns(0, anchored()), comes(0, placeholder(newClaim, "1")), turns(1, anchored(freeze)), turns(5, placeholder(newClaim, "1"))}},
-		"a drain begins":                   {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), turns(5, deleted(claim(oldClaim, "state=draining")))}, breach: "the drain of web-old begins"},
-		"another hand deletes the claim":   {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), turns(5, deleted(claim(oldClaim, "state=pending")))}},
+		"a rotation starts":                {events: []record.Event{turns(1, pool(freeze)), turns(9, anchored(freeze))}, held: 1, breach: "a rotation of web-old is anchored"},
+		"a rotation starts as it is set":   {events: []record.Event{turns(1, anchored(freeze))}, breach: "a rotation of web-old is anchored"},
+		"a placeholder is made":            {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), comes(5, placeholder(newClaim, "1"))}, held: 1, breach: "placeholder surge-for-web-old is made"},
+		"a placeholder was there":          {events: []record.Event{turns(0, anchored()), comes(0, placeholder(newClaim, "1")), turns(1, anchored(freeze)), turns(5, placeholder(newClaim, "1"))}, held: 1},
+		"a drain begins":                   {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), turns(5, deleted(claim(oldClaim, "state=draining")))}, held: 1, breach: "the drain of web-old begins"},
+		"another hand deletes the claim":   {events: []record.Event{turns(0, anchored()), turns(1, anchored(freeze)), turns(5, deleted(claim(oldClaim, "state=pending")))}, held: 1},
 		"a rotation starts once it is off": {events: []record.Event{turns(1, pool(freeze)), turns(2, pool()), turns(3, anchored())}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			held, breaches := verdict.FreezeHeld(record.NewRecording(fleet(), story.events...), thePool)
 			judged(t, breaches, story.breach)
-			NewWithT(t).Expect(held).NotTo(BeZero())
+			NewWithT(t).Expect(held).To(Equal(story.held), "what happened in a freeze")
 		})
 	}
 }
