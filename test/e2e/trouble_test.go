@@ -20,11 +20,11 @@ import (
 
 var _ = Describe("A replacement that does not stand within readyTimeout", func() {
 	// Two failures and a success of one node. After the first failure the failure pause is the longer one, after the second
-	// the escalated backoff.
+	// the escalated backoff; and neither can be taken for the other, nor for a backoff doubled once more or once less.
 	const (
-		impatience   = 8 * time.Second
-		failurePause = 10 * time.Second
-		retryBackoff = 6 * time.Second
+		impatience   = 12 * time.Second
+		failurePause = 20 * time.Second
+		retryBackoff = 14 * time.Second
 	)
 
 	It("is rolled back to the status quo, and tried again after the pauses until there is capacity (§3.8, §3.2, §3.7)", func(ctx SpecContext) {
@@ -61,7 +61,11 @@ var _ = Describe("A replacement that does not stand within readyTimeout", func()
 
 		recording := s.recording(ctx)
 		ExpectEndings(recording, f, verdict.Failed, verdict.Failed, verdict.Success)
-		Expect(verdict.PausesKept(verdict.Attempts(recording, f.Name), failurePause, retryBackoff)).To(BeEmpty(), "pauses")
+		attempts := verdict.Attempts(recording, f.Name)
+		failed, breaches := verdict.TimedOut(attempts, impatience)
+		Expect(breaches).To(BeEmpty(), "readyTimeout")
+		Expect(failed).To(Equal(2), "failures judged")
+		Expect(verdict.PausesKept(attempts, failurePause, retryBackoff)).To(BeEmpty(), "pauses")
 		induced, breaches := verdict.Reaped(recording, f.Name)
 		Expect(breaches).To(BeEmpty(), "induced claims")
 		Expect(induced).To(Equal(1), "claims launched for a failed attempt")

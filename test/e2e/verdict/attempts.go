@@ -94,18 +94,23 @@ func Outcomes(attempts []Attempt) []Outcome {
 	return outcomes
 }
 
+// How much earlier and later than it was written something may be seen to happen, on a machine that has much else to do. What
+// is to be told apart must differ by more.
 const (
-	// resolution is how exactly the pauses can be kept and judged: stamps are in whole seconds, rounded down, and a stamp
-	// is older than the end of its pass by a few writes.
-	resolution = 2 * time.Second
-	// promptness is how soon after a gate has opened a rotation starts (§5.2).
-	promptness = 2 * time.Second
+	// earliness: stamps are in whole seconds, rounded down, a stamp is older than the end of its pass by a few writes, and
+	// the recorder may see the first of two writes late.
+	earliness = 4 * time.Second
+	// lateness: whoever is to write may be late, and the recorder.
+	lateness = 7 * time.Second
+	// timeoutLateness is for a rollback, which is noticed by a pass and takes several writes.
+	timeoutLateness = 15 * time.Second
+
 	// mostDoublings caps the escalated backoff (§3.2).
 	mostDoublings = 3
 )
 
 // PausesKept judges that after each failure the pool pauses for failurePause, and the claim itself for retryBackoff, doubled with each
-// failure of it up to eight times; and the next attempt, here always of the same claim, begins as soon as both are over
+// failure of it up to eight times; and the next attempt, here always of the same claim, begins when both are over
 // (§3.2, §5.2 gates).
 func PausesKept(attempts []Attempt, failurePause, retryBackoff time.Duration) []string {
 	var found breaches
@@ -126,25 +131,45 @@ func PausesKept(attempts []Attempt, failurePause, retryBackoff time.Duration) []
 			pause = max(pause, retryBackoff<<doublings)
 		}
 		waited := next.Began.Sub(failed.Ended)
-		if waited < pause-resolution {
+		if waited < pause-earliness {
 			found.add(next.First, "%s was tried %s after the failure of %s, and the pause is %s", next.Claim, waited, failed.Claim, pause)
 		}
-		if waited > pause+promptness {
+		if waited > pause+lateness {
 			found.add(next.First, "%s was tried only %s after the failure of %s, and the pause is %s", next.Claim, waited, failed.Claim, pause)
 		}
 	}
 	return found
 }
 
-// StartedWithin judges that the first attempt that begins at or after from does so within the time in which a rotation starts once
-// its gates are open (§5.2).
-func StartedWithin(attempts []Attempt, from time.Time) []string {
+// TimedOut judges that every attempt that failed lasted for readyTimeout, and not much longer (§3.8).
+//
+// failed counts those that were judged.
+func TimedOut(attempts []Attempt, readyTimeout time.Duration) (failed int, found []string) {
+	var all breaches
+	for _, attempt := range attempts {
+		if attempt.Outcome != Failed {
+			continue
+		}
+		failed++
+		lasted := attempt.Ended.Sub(attempt.Began)
+		if lasted < readyTimeout-earliness {
+			all.add(attempt.Last, "the attempt at %s failed after %s, and readyTimeout is %s", attempt.Claim, lasted, readyTimeout)
+		}
+		if lasted > readyTimeout+timeoutLateness {
+			all.add(attempt.Last, "the attempt at %s failed only after %s, and readyTimeout is %s", attempt.Claim, lasted, readyTimeout)
+		}
+	}
+	return failed, all
+}
+
+// StartedWithin judges that the first attempt that begins at or after from does so within bound.
+func StartedWithin(attempts []Attempt, from time.Time, bound time.Duration) []string {
 	var found breaches
 	for _, attempt := range attempts {
 		if attempt.Began.Before(from) {
 			continue
 		}
-		if waited := attempt.Began.Sub(from); waited > promptness {
+		if waited := attempt.Began.Sub(from); waited > bound {
 			found.add(attempt.First, "%s was tried only %s after nothing stood in the way any more", attempt.Claim, waited)
 		}
 		return found

@@ -46,26 +46,26 @@ func failedAt(claim string, began, ended float64) verdict.Attempt {
 }
 
 func TestPausesKept(t *testing.T) {
-	const failurePause, retryBackoff = 10 * time.Second, 6 * time.Second
+	const failurePause, retryBackoff = 20 * time.Second, 14 * time.Second
 	for name, story := range map[string]struct {
 		attempts []verdict.Attempt
 		breach   string
 	}{
 		"the failure pause, then the doubled backoff": {attempts: []verdict.Attempt{
-			failedAt(oldClaim, 0, 8), failedAt(oldClaim, 18, 26), {Claim: oldClaim, Outcome: verdict.Success, Began: at(38)},
+			failedAt(oldClaim, 0, 8), failedAt(oldClaim, 28, 36), {Claim: oldClaim, Outcome: verdict.Success, Began: at(64)},
 		}},
-		"another node after the failure pause": {attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: newClaim, Outcome: verdict.Success, Began: at(18)}}},
-		"too early for the failure pause": {
-			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: newClaim, Outcome: verdict.Success, Began: at(15)}},
-			breach:   "web-new was tried 7s after the failure of web-old, and the pause is 10s",
+		"another node after the failure pause": {attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: newClaim, Outcome: verdict.Success, Began: at(28)}}},
+		"the backoff alone, and no failure pause": {
+			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: newClaim, Outcome: verdict.Success, Began: at(22)}},
+			breach:   "web-new was tried 14s after the failure of web-old, and the pause is 20s",
 		},
-		"too early for the doubled backoff": {
-			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), failedAt(oldClaim, 18, 26), {Claim: oldClaim, Outcome: verdict.Success, Began: at(35.5)}},
-			breach:   "the pause is 12s",
+		"a backoff that is not doubled": {
+			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), failedAt(oldClaim, 28, 36), {Claim: oldClaim, Outcome: verdict.Success, Began: at(56)}},
+			breach:   "web-old was tried 20s after the failure of web-old, and the pause is 28s",
 		},
-		"too late": {
-			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: oldClaim, Outcome: verdict.Success, Began: at(20.5)}},
-			breach:   "was tried only 12.5s after",
+		"a backoff that is doubled at once": {
+			attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8), {Claim: oldClaim, Outcome: verdict.Success, Began: at(36)}},
+			breach:   "was tried only 28s after",
 		},
 		"never": {attempts: []verdict.Attempt{failedAt(oldClaim, 0, 8)}, breach: "was not followed by another attempt"},
 	} {
@@ -76,18 +76,42 @@ func TestPausesKept(t *testing.T) {
 
 	t.Run("the backoff is doubled thrice at most", func(t *testing.T) {
 		attempts := []verdict.Attempt{
-			failedAt(oldClaim, 0, 0), failedAt(oldClaim, 10, 10), failedAt(oldClaim, 22, 22), failedAt(oldClaim, 46, 46),
-			failedAt(oldClaim, 94, 94), {Claim: oldClaim, Outcome: verdict.Success, Began: at(142)},
+			failedAt(oldClaim, 0, 0), failedAt(oldClaim, 20, 20), failedAt(oldClaim, 48, 48), failedAt(oldClaim, 104, 104),
+			failedAt(oldClaim, 216, 216), {Claim: oldClaim, Outcome: verdict.Success, Began: at(328)},
 		}
 		judged(t, verdict.PausesKept(attempts, failurePause, retryBackoff), "")
 	})
 }
 
 func TestStartedWithin(t *testing.T) {
+	const bound = 2 * time.Second
 	attempts := []verdict.Attempt{{Claim: oldClaim, Began: at(5)}, {Claim: newClaim, Began: at(11)}}
-	judged(t, verdict.StartedWithin(attempts, at(4)), "")
-	judged(t, verdict.StartedWithin(attempts, at(9.5)), "")
-	judged(t, verdict.StartedWithin(attempts, at(2)), "web-old was tried only 3s after nothing stood in the way any more")
-	judged(t, verdict.StartedWithin(attempts, at(6)), "web-new was tried only 5s after")
-	judged(t, verdict.StartedWithin(attempts, at(12)), "no attempt began after")
+	judged(t, verdict.StartedWithin(attempts, at(4), bound), "")
+	judged(t, verdict.StartedWithin(attempts, at(9.5), bound), "")
+	judged(t, verdict.StartedWithin(attempts, at(2), bound), "web-old was tried only 3s after nothing stood in the way any more")
+	judged(t, verdict.StartedWithin(attempts, at(2), 2*bound), "")
+	judged(t, verdict.StartedWithin(attempts, at(6), bound), "web-new was tried only 5s after")
+	judged(t, verdict.StartedWithin(attempts, at(12), bound), "no attempt began after")
+}
+
+func TestTimedOut(t *testing.T) {
+	const readyTimeout = 12 * time.Second
+	for name, story := range map[string]struct {
+		lasted float64
+		breach string
+	}{
+		"for readyTimeout":        {lasted: 12},
+		"stamps are rounded":      {lasted: 10.5},
+		"the machine is busy":     {lasted: 26},
+		"given up at once":        {lasted: 1, breach: "the attempt at web-old failed after 1s, and readyTimeout is 12s"},
+		"given up half-way":       {lasted: 6, breach: "failed after 6s"},
+		"by another readyTimeout": {lasted: 90, breach: "the attempt at web-old failed only after 1m30s, and readyTimeout is 12s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attempts := []verdict.Attempt{failedAt(oldClaim, 20, 20+story.lasted), {Claim: oldClaim, Outcome: verdict.Success, Began: at(200), Ended: at(201)}}
+			failed, breaches := verdict.TimedOut(attempts, readyTimeout)
+			judged(t, breaches, story.breach)
+			NewWithT(t).Expect(failed).To(Equal(1))
+		})
+	}
 }
