@@ -38,14 +38,16 @@ var (
 	shared *cluster.Cluster
 	// binary is the product, as built for this run.
 	binary string
-	// ledger is where each process leaves what its controllers asked the API server for.
-	ledger rightsLedger
+	// ledger is where each process leaves what is judged over the whole suite.
+	ledger suiteLedger
+	// undisturbed are this process's rotations that nothing stood in the way of.
+	undisturbed Undisturbed
 )
 
 // run is what the first process tells all.
 type run struct {
 	Binary string
-	Ledger rightsLedger
+	Ledger suiteLedger
 }
 
 func TestEndToEnd(t *testing.T) {
@@ -67,7 +69,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	By("building the cluster's binary, if that has not been done before")
 	_, err = cluster.Build(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	told, err := json.Marshal(run{Binary: built, Ledger: rightsLedger(folder)})
+	told, err := json.Marshal(run{Binary: built, Ledger: suiteLedger(folder)})
 	Expect(err).NotTo(HaveOccurred())
 	return told
 }, func(ctx SpecContext, told []byte) {
@@ -81,10 +83,11 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	install(ctx)
 }, NodeTimeout(buildTimeout))
 
-// What the controller may do is what it did: §4.3, over all scenarios of all processes.
+// What the controller may do is what it did (§4.3), and hardly a write of it was rejected, over all scenarios of all
+// processes.
 var _ = SynchronizedAfterSuite(func() {
 	if shared != nil {
-		ledger.enter(shared.AuditLog(), GinkgoParallelProcess())
+		ledger.enter(shared.AuditLog(), GinkgoParallelProcess(), undisturbed)
 	}
 }, func() {
 	if ledger != "" {

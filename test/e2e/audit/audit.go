@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,7 @@ type Record struct {
 	User struct {
 		Username string `json:"username"`
 	} `json:"user"`
+	UserAgent string `json:"userAgent"`
 	ObjectRef struct {
 		APIGroup    string `json:"apiGroup"`
 		Resource    string `json:"resource"`
@@ -64,6 +66,9 @@ func (r Record) Counts() bool {
 	}
 }
 
+// ByProduct tells whether a program of the product sent the request, whoever it was sent as.
+func (r Record) ByProduct() bool { return strings.HasPrefix(r.UserAgent, "noderotation/") }
+
 // Position is a place in the log.
 type Position int64
 
@@ -88,10 +93,10 @@ func Since(log string, since Position) ([]Record, error) {
 	return slices.DeleteFunc(all, Record.Reads), err
 }
 
-// Requests returns everything that a user asked for, reading included, in the order of the answers.
+// Requests returns everything that the product asked for as a user, reading included, in the order of the answers.
 func Requests(log, user string) ([]Record, error) {
 	all, err := read(log, 0)
-	return slices.DeleteFunc(all, func(record Record) bool { return record.User.Username != user }), err
+	return slices.DeleteFunc(all, func(record Record) bool { return record.User.Username != user || !record.ByProduct() }), err
 }
 
 func read(log string, since Position) ([]Record, error) {
