@@ -35,6 +35,8 @@ var _ = Describe("A change of leader in mid-rotation", func() {
 		s, f := begin(ctx), fleetOf("led", nodes, withLargePods)
 		DeferCleanup(s.nobodyLeads)
 		s.stands(ctx, f)
+		// Each rotation is pending for longer than it takes to see that it is, and to end who leads.
+		launchesTake(ctx, 10*time.Second)
 		first := s.contends(ctx, "first")
 		s.leads(ctx, "")
 		second := s.contends(ctx, "second")
@@ -42,7 +44,7 @@ var _ = Describe("A change of leader in mid-rotation", func() {
 
 		s.await(ctx, "the first rotation is pending", f.pendingAfter(0))
 		lost := s.holder(ctx)
-		first.Kill()
+		Expect(first.Kill()).To(Succeed())
 		s.leads(ctx, lost)
 		third := s.contends(ctx, "third")
 		s.await(ctx, "the second rotation is pending", f.pendingAfter(1))
