@@ -10,11 +10,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/test/e2e/audit"
 	"noderotation.io/noderotation/test/e2e/manifests"
 	"noderotation.io/noderotation/test/e2e/process"
-	"noderotation.io/noderotation/test/e2e/record"
 )
 
 const (
@@ -32,11 +30,13 @@ var _ = Describe("A dry run", func() {
 		s.governs(ctx, policyFor("dry"))
 
 		By("alone: a start, action by action, once, and nothing comes of it")
-		s.saysWouldDo(ctx, "patch NodePool dry: noderotation.io/active-rotation=", "patch NodeClaim "+f.Originals[0]+": ",
-			"patch Node ", "create Pod "+manifests.Namespace+"/", "announce RotationStarted: ")
-		s.await(ctx, "the pool is as it was", func(world record.World) bool {
-			return world.Pools[f.Name].Annotations[rotation.KeyActiveRotation] == "" && !f.hasPlaceholder(world)
-		})
+		start := []string{
+			"patch NodePool dry: noderotation.io/active-rotation=", "patch NodeClaim " + f.Originals[0] + ": ",
+			"patch Node ", "create Pod " + manifests.Namespace + "/", "announce RotationStarted: ",
+		}
+		s.saysWouldDo(ctx, start...)
+		s.isPassedOver(ctx, dry, f)
+		Expect(s.wouldDo("start")).To(HaveExactElements(beginnings(start)...), "said once")
 
 		By("beside a controller that acts")
 		s.controllerRuns(ctx)
@@ -93,6 +93,27 @@ func (s *scenario) saysWouldDo(ctx context.Context, actions ...string) {
 		}
 		g.Expect(left).To(BeEmpty(), "the dry run has not said yet")
 	}).WithTimeout(30 * time.Second).WithPolling(200 * time.Millisecond).Should(Succeed())
+}
+
+// wouldDo are the actions of a row that the dry run has said so far.
+func (s *scenario) wouldDo(row string) (actions []string) {
+	GinkgoHelper()
+	lines, err := process.Lines(s.logOf("dry"))
+	Expect(err).NotTo(HaveOccurred())
+	for _, line := range lines {
+		if line.Message == "would do" && line.Row == row {
+			actions = append(actions, line.Action)
+		}
+	}
+	return actions
+}
+
+// beginnings match texts that begin like these.
+func beginnings(prefixes []string) (matchers []any) {
+	for _, prefix := range prefixes {
+		matchers = append(matchers, HavePrefix("%s", prefix))
+	}
+	return matchers
 }
 
 // errorsIn are the lines of a log at the level of errors.
