@@ -136,6 +136,7 @@ func TestAPlaceholdersEndIsLetRest(t *testing.T) {
 	placeholder := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "surge-for-old"}}
 	placeholder.Spec.NodeSelector = map[string]string{rotation.LabelNodePool: "api"}
 	pool := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "api"}}
+	met := map[string]int{}
 	for _, w := range (&Reconciler{}).Watches() {
 		clock := testclock.NewFakeClock(time.Date(2026, time.January, 10, 2, 0, 0, 0, time.UTC))
 		queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
@@ -143,16 +144,19 @@ func TestAPlaceholdersEndIsLetRest(t *testing.T) {
 		t.Cleanup(queue.ShutDown)
 		switch w.Object.(type) {
 		case *corev1.Pod:
+			met["Pod"]++
 			w.handler().Delete(t.Context(), event.DeleteEvent{Object: placeholder}, queue)
 			g.Consistently(queue.Len, "50ms").Should(BeZero())
-			g.Eventually(clock.HasWaiters).Should(BeTrue())
+			g.Eventually(clock.HasWaiters).WithTimeout(time.Minute).Should(BeTrue())
 			clock.Step(RestAfterPlaceholder)
-			g.Eventually(queue.Len).Should(Equal(1))
+			g.Eventually(queue.Len).WithTimeout(time.Minute).Should(Equal(1))
 		case *karpenterv1.NodePool:
+			met["NodePool"]++
 			w.handler().Delete(t.Context(), event.DeleteEvent{Object: pool}, queue)
 			g.Expect(queue.Len()).To(Equal(1))
 		}
 	}
+	g.Expect(met).To(Equal(map[string]int{"Pod": 1, "NodePool": 1}), "watches")
 }
 
 func TestWhoIsWoken(t *testing.T) {
