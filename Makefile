@@ -148,6 +148,11 @@ cluster-bin: ## Build the cluster's binary: about 20 minutes the first time, the
 	@echo "==> building the cluster's binary"
 	go -C test/cluster run ./cmd/cluster build
 
+.PHONY: test-cluster
+test-cluster: cluster-bin ## Test the cluster that the end-to-end suite runs on; it also serves envtest.
+	@echo "==> starting clusters, and making trouble in them: one to two minutes"
+	go -C test/cluster test -count=1 -timeout 15m ./... $(ARGS)
+
 ##@ Generated files
 
 .PHONY: generate

@@ -10,9 +10,9 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,8 +20,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"noderotation.io/noderotation/test/cluster"
 )
@@ -86,11 +88,21 @@ var _ = Describe("The life of a cluster", func() {
 		Expect(shared.WaitForWorkload(ctx, workload)).To(Succeed())
 	}, SpecTimeout(patience))
 
-	It("serves envtest", func() {
-		for _, name := range []string{"etcd", "kube-apiserver"} {
-			Expect(filepath.Join(shared.EnvtestAssets(), name)).To(BeAnExistingFile())
+	It("serves envtest", func(ctx SpecContext) {
+		environment := &envtest.Environment{
+			BinaryAssetsDirectory: shared.EnvtestAssets(), ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute,
 		}
-	})
+		config, err := environment.Start()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(environment.Stop)
+		client, err := kubernetes.NewForConfig(config)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(client.Discovery().ServerVersion()).To(Equal(version(shared)))
+		_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		_, err = shared.Client().CoreV1().ConfigMaps("default").Get(ctx, "kept", metav1.GetOptions{})
+		Expect(err).To(MatchError(apierrors.IsNotFound, "not found"), "it is another cluster")
+	}, SpecTimeout(patience))
 })
 
 var _ = Describe("Another identity", func() {
@@ -168,6 +180,14 @@ func allowConfigMaps(ctx context.Context) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "cluster-test", Name: "writer"}},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
+}
+
+// version is what the API server of a cluster says it is.
+func version(c *cluster.Cluster) *apiversion.Info {
+	GinkgoHelper()
+	info, err := c.Client().Discovery().ServerVersion()
+	Expect(err).NotTo(HaveOccurred())
+	return info
 }
 
 func namespaces(ctx context.Context, c *cluster.Cluster) []string {
