@@ -30,6 +30,9 @@ ARCH           = $(shell go env GOARCH)
 # PACKAGES narrows test and test-race: make test PACKAGES=./window
 PACKAGES := ./...
 
+# E2E_JUDGES are the packages of the end-to-end suite that need no cluster.
+E2E_JUDGES = $$(go -C test/e2e list ./... | grep -v '/e2e$$')
+
 # E2E_CLUSTERS is how many scenarios run at once, each on a cluster of its own: most of their time is waiting.
 E2E_CLUSTERS := 2
 
@@ -84,13 +87,18 @@ test: ## Run every test that needs no cluster.
 	go test -timeout 30m $(PACKAGES)
 
 # The explorer makes millions of passes over code that the other packages race: a minute's work without the detector, and
-# a quarter of an hour's with it.
+# a quarter of an hour's with it. What its workers share is raced by a short exploration.
 .PHONY: test-race
 test-race: export CGO_ENABLED = 1
-test-race: ## Run the same tests under the race detector, but for the explorer; needs a C compiler.
+test-race: ## Run the same tests, of the explorer a short one, and the end-to-end suite's own, under the race detector; needs a C compiler.
 	$(call compile,-race)
 	@echo "==> testing $$(go list $(PACKAGES) | grep -v /sim/explore | wc -l) packages under the race detector"
-	go test -race -timeout 30m $$(go list $(PACKAGES) | grep -v /sim/explore)
+	@go list $(PACKAGES) | grep -v /sim/explore | xargs -r go test -race -timeout 30m
+	@go list $(PACKAGES) | grep /sim/explore | xargs -r go test -race -timeout 30m -run '^TestSeveralWorkersFindWhatOneFinds$$'
+ifeq ($(PACKAGES),./...)
+	@echo "==> testing what the end-to-end suite judges by under the race detector"
+	go -C test/e2e test -race $(E2E_JUDGES)
+endif
 
 # The states that have yet to be expanded are kept in memory: with these settings in 12 GiB.
 .PHONY: explore
@@ -104,7 +112,7 @@ e2e: export CGO_ENABLED = 0
 e2e: export NODEROTATION_BINARY = $(CURDIR)/bin/noderotation
 e2e: build cluster-bin helm ## Run the suite on a real control plane with a real Karpenter; flags of Ginkgo in ARGS, such as --seed=1.
 	@echo "==> testing what the suite judges by"
-	go -C test/e2e test $$(go -C test/e2e list ./... | grep -v '/e2e$$')
+	go -C test/e2e test $(E2E_JUDGES)
 	@echo "==> running the end-to-end suite on $(E2E_CLUSTERS) clusters side by side"
 	go -C test/e2e run github.com/onsi/ginkgo/v2/ginkgo run -v --procs=$(E2E_CLUSTERS) --timeout=60m --fail-on-pending $(ARGS) .
 

@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"maps"
 	"runtime/debug"
 	"testing"
 
@@ -14,10 +15,13 @@ import (
 	"noderotation.io/noderotation/sim/cluster"
 )
 
-// bound is how many states a test run explores: about a minute's worth on two cores. workers share them.
 const (
+	// bound is how many states a test run explores: about a minute's worth on two cores. workers share them.
 	bound   = 200_000
 	workers = 2
+	// few states are a matter of seconds, under the race detector too; several workers share them.
+	few     = 1_000
+	several = 4
 )
 
 func TestMain(m *testing.M) {
@@ -41,6 +45,26 @@ func kindOf(object client.Object) string {
 		return ""
 	}
 	return kind.String()
+}
+
+// Of the explorer this is what `make test-race` runs: all that workers share is at work in it.
+func TestSeveralWorkersFindWhatOneFinds(t *testing.T) {
+	scene := sceneCalled(t, "one old node")
+	found := func(workers int) map[string]int {
+		search := Search{Scene: &scene, Machine: theTable(t), Most: few, Workers: workers}
+		result := search.Run()
+		if result.Breach != nil {
+			t.Fatal(result.Breach.Script())
+		}
+		return map[string]int{"states": result.States, "expanded": result.Expanded, "depth": result.Depth, "return": result.Return}
+	}
+	alone, together := found(1), found(several)
+	if !maps.Equal(alone, together) {
+		t.Errorf("%d workers find %v, and one finds %v", several, together, alone)
+	}
+	if alone["states"] < few {
+		t.Errorf("only %d states were explored, and %d are asked for", alone["states"], few)
+	}
 }
 
 // The claims about crash safety (architecture.md): whatever happens, and whatever goes wrong, every invariant holds.
