@@ -13,7 +13,7 @@ PROMTOOL       := go run -modfile=$(CURDIR)/tools/promtool/go.mod -tags=remove_a
 CHART        := charts/noderotation
 CRDS         := $(CHART)/crds
 INSTALL      := test/e2e/manifests/install.yaml
-CODE_MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
+CODE_MODULES := . $(patsubst %/go.mod,%,$(wildcard test/*/go.mod test/*/*/go.mod))
 MODULES      := $(CODE_MODULES) $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
 # No C compiler is needed but for the race detector, and one way of compiling keeps one cache.
