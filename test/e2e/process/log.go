@@ -70,7 +70,7 @@ func lines[T any](log string, wanted func(message string) bool) ([]T, error) {
 			Message string `json:"msg"`
 		}
 		// Not every line is JSON: a panic is not, and the last one of a killed process may be torn.
-		if json.Unmarshal(text, &line) != nil || !wanted(line.Message) {
+		if readable := json.Unmarshal(text, &line) == nil; !readable || !wanted(line.Message) {
 			return nil
 		}
 		var one T
