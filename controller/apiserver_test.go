@@ -52,7 +52,8 @@ type verdict struct {
 // the two differ and the product depends on it. A JSON patch whose test fails is 422 Invalid without causes
 // (k8s.io/apiserver/pkg/endpoints/handlers/patch.go); a delete is refused unless its UID precondition holds; creation
 // and deletion are stamped, and a UID given, at the time of the scenario's clock; a Node, which nothing finalizes here,
-// and a Pod without a grace period are gone at once.
+// and a Pod without a grace period are gone at once; a patch that changes nothing is refused like any other on a version
+// that has passed, and else makes no new one (k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update).
 type apiServer struct {
 	// hand is how the scenario itself, as an operator, Karpenter or the kubelet, changes the cluster.
 	hand    client.WithWatch
@@ -135,12 +136,32 @@ func (s *apiServer) stampDeletion(gvr schema.GroupVersionResource, object client
 }
 
 func (s *apiServer) patch(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	stored := object.DeepCopyObject().(client.Object)
+	_ = c.Get(ctx, client.ObjectKeyFromObject(object), stored) // the patch answers where there is none
 	err := c.Patch(ctx, object, patch, options...)
+	if _, isClaim := object.(*karpenterv1.NodeClaim); err == nil && isClaim && annotated(patch) == "" {
+		return s.takeBack(s.resource(object), object, stored.GetResourceVersion())
+	}
 	var status apierrors.APIStatus
 	if err == nil || errors.As(err, &status) || patch.Type() != types.JSONPatchType {
 		return err
 	}
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}
+
+// takeBack has the object be of that version still.
+func (s *apiServer) takeBack(gvr schema.GroupVersionResource, object client.Object, version string) error {
+	stored, err := s.tracker.Get(gvr, object.GetNamespace(), object.GetName())
+	if err != nil {
+		return err
+	}
+	accessor, err := meta.Accessor(stored)
+	if err != nil {
+		return err
+	}
+	accessor.SetResourceVersion(version)
+	object.SetResourceVersion(version)
+	return s.tracker.Update(gvr, stored, object.GetNamespace())
 }
 
 func (s *apiServer) resource(object client.Object) schema.GroupVersionResource {
@@ -221,7 +242,10 @@ func meaning(verb string, object client.Object, patch client.Patch) string {
 		if verb == "delete" {
 			return "delete claim " + name
 		}
-		return "claim " + name + ": " + annotated(patch)
+		if change := annotated(patch); change != "" {
+			return "claim " + name + ": " + change
+		}
+		return "confirm claim " + name
 	case *corev1.Node:
 		return "node " + name + ": " + annotated(patch)
 	default:
@@ -254,7 +278,9 @@ func annotated(patch client.Patch) string {
 		}
 		for _, op := range ops {
 			key := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(op.Path, "/metadata/annotations/"))
-			switch {
+			switch set, is := changes[key]; {
+			case op.Op == "remove" && is && *set == "":
+				delete(changes, key) // it makes sure of it, whether or not the key is there
 			case op.Op == "remove":
 				changes[key] = nil
 			case op.Op == "add" && op.Path != "/metadata/annotations":

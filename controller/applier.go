@@ -29,30 +29,30 @@ type Applier struct {
 	Own    *OwnWrites
 	Teller Teller
 	Clock  clock.PassiveClock
-	// Term is how long after its first action a pass may still write; zero for any time. A process that was suspended
-	// for longer may have lost the lease meanwhile, and what it would write on a Node or as a Pod is not conditional on
-	// the anchor: it would reach into what the new leader has done.
+	// Term is how long after its decision a pass may still write; zero for any time. A process that was suspended for
+	// longer may have lost the lease meanwhile, and what it would write on a Node or as a Pod is not conditional on the
+	// anchor: it would reach into what the new leader has done.
 	Term time.Duration
 }
 
-// Apply carries the actions out in order, adjacent patches of one object as one request, and stops at the first error,
-// which names the action. It returns the number of writes that the API server accepted. An error that overtaken
-// recognizes is ordinary.
-func (a *Applier) Apply(ctx context.Context, pool string, actions []effects.Action) (writes int, err error) {
-	return a.begin(a.Clock.Now()).apply(ctx, pool, actions)
+// Apply carries out in order what was decided on at that time, adjacent patches of one object as one request, and stops
+// at the first error, which names the action. It returns the number of writes that the API server accepted. An error that
+// overtaken recognizes is ordinary.
+func (a *Applier) Apply(ctx context.Context, pool string, decided time.Time, actions []effects.Action) (writes int, err error) {
+	return a.begin(decided).apply(ctx, pool, actions)
 }
 
 // begin is a run over actions that were decided on at that time.
 func (a *Applier) begin(decided time.Time) *application {
-	return &application{Applier: a, begun: decided, versions: map[types.UID]string{}}
+	return &application{Applier: a, decided: decided, versions: map[types.UID]string{}}
 }
 
 // application is one run over one list of actions or several.
 type application struct {
 	*Applier
-	pool  string
-	begun time.Time
-	// versions holds the resourceVersion that each object got by an earlier write of this run.
+	pool    string
+	decided time.Time
+	// versions holds the resourceVersion of each object that an earlier request of this run has written, or confirmed.
 	versions map[types.UID]string
 }
 
@@ -71,8 +71,8 @@ func (r *application) apply(ctx context.Context, pool string, actions []effects.
 }
 
 func (r *application) carryOut(ctx context.Context, action effects.Action) (wrote bool, err error) {
-	if r.Term > 0 && r.Clock.Since(r.begun) > r.Term {
-		return false, errHeldUp
+	if err := r.inTerm(); err != nil {
+		return false, err
 	}
 	switch action := action.(type) {
 	case effects.PatchPool:
@@ -80,29 +80,48 @@ func (r *application) carryOut(ctx context.Context, action effects.Action) (wrot
 	case effects.PatchClaim:
 		return true, r.patchVersioned(ctx, kindNodeClaim.named(action.Claim), action.Claim.ResourceVersion, action.Change)
 	case effects.PatchNode:
-		node := kindNode.new()
-		node.SetName(action.Node.Name)
-		return true, r.patch(ctx, node, nodePatch(action))
+		node := rotation.Object{Name: action.Node.Name, UID: action.Node.UID}
+		return true, r.patch(ctx, kindNode.named(node), action.Node.ResourceVersion, nodePatch(action))
 	case effects.CreatePod:
+		if err := r.confirm(ctx, action.Subject); err != nil {
+			return false, err
+		}
 		return r.create(ctx, action.Pod.DeepCopy())
 	case effects.DeletePod:
-		pod := kindPod.new()
-		pod.SetNamespace(action.Namespace)
-		pod.SetName(action.Name)
-		pod.SetUID(action.UID)
-		return r.delete(ctx, pod, "")
+		return r.deletePod(ctx, action)
 	case effects.DeleteClaim:
-		version := ""
-		if action.AsDecidedOn {
-			version = r.versionOf(action.Claim.UID, action.Claim.ResourceVersion)
-		}
-		return r.delete(ctx, kindNodeClaim.named(action.Claim), version)
+		return r.deleteClaim(ctx, action)
 	case effects.Announce:
 		r.Teller.Announce(ctx, action)
 		return false, nil
 	default:
 		return false, fmt.Errorf("the applier does not know %T", action)
 	}
+}
+
+// inTerm is an error where this process may no longer be the one that leads. A clock that stands still while a virtual
+// machine is paused, as a monotonic one may, does not tell: the one on the wall is asked too.
+func (r *application) inTerm() error {
+	now := r.Clock.Now()
+	if r.Term > 0 && max(now.Sub(r.decided), now.Round(0).Sub(r.decided.Round(0))) > r.Term {
+		return errHeldUp
+	}
+	return nil
+}
+
+// confirm asks, before a write that no version guards, whether the claim that it was decided on is still as it was then: by
+// a patch of nothing, which changes no version and wakes nobody, and is refused with a conflict otherwise. Of a claim that
+// this run has written or confirmed that is known. No subject needs none.
+func (r *application) confirm(ctx context.Context, subject rotation.Object) error {
+	if _, known := r.versions[subject.UID]; known || subject.UID == "" {
+		return nil
+	}
+	claim := kindNodeClaim.named(subject)
+	if err := r.Client.Patch(ctx, claim, versionedPatch(subject.UID, subject.ResourceVersion, effects.Change{})); err != nil {
+		return fmt.Errorf("NodeClaim %s may not be as it was decided on: %w", subject.Name, err)
+	}
+	r.versions[subject.UID] = subject.ResourceVersion
+	return r.inTerm()
 }
 
 // patchPool writes the anchor itself on the resourceVersion that was decided on, and with it on the anchor's absence;
@@ -112,11 +131,11 @@ func (r *application) patchPool(ctx context.Context, a effects.PatchPool) error 
 	if a.Anchored == "" {
 		return r.patchVersioned(ctx, pool, a.Pool.ResourceVersion, a.Change)
 	}
-	return r.patch(ctx, pool, anchoredPatch(a))
+	return r.patch(ctx, pool, a.Pool.ResourceVersion, anchoredPatch(a))
 }
 
 func (r *application) patchVersioned(ctx context.Context, object client.Object, decidedOn string, change effects.Change) error {
-	return r.patch(ctx, object, versionedPatch(object.GetUID(), r.versionOf(object.GetUID(), decidedOn), change))
+	return r.patch(ctx, object, decidedOn, versionedPatch(object.GetUID(), r.versionOf(object.GetUID(), decidedOn), change))
 }
 
 // versionOf is the version that an object got in this run, or else the one that was decided on.
@@ -127,13 +146,22 @@ func (r *application) versionOf(uid types.UID, decidedOn string) string {
 	return decidedOn
 }
 
-func (r *application) patch(ctx context.Context, object client.Object, patch client.Patch) error {
+func (r *application) patch(ctx context.Context, object client.Object, decidedOn string, patch client.Patch) error {
 	if err := r.Client.Patch(ctx, object, patch); err != nil {
+		r.doubt(object, ownWrite{version: r.versionOf(object.GetUID(), decidedOn)}, err)
 		return err
 	}
 	r.versions[object.GetUID()] = object.GetResourceVersion()
 	r.Own.Wrote(r.pool, object, false, r.Clock.Now())
 	return nil
+}
+
+// doubt remembers a write that has failed and may have taken effect all the same.
+func (r *application) doubt(object client.Object, write ownWrite, err error) {
+	if unanswered(err) {
+		write.uid, write.inDoubt, write.at = object.GetUID(), true, r.Clock.Now()
+		r.Own.remember(r.pool, object, write)
+	}
 }
 
 // create accepts that the Pod exists: the cache may not have shown it yet, or a request that seemed to fail took effect.
@@ -147,6 +175,7 @@ func (r *application) create(ctx context.Context, object *corev1.Pod) (bool, err
 		}
 		return false, nil
 	case err != nil:
+		r.doubt(object, ownWrite{created: true}, err)
 		return false, notCreated(object, err)
 	}
 	r.Own.Wrote(r.pool, object, true, r.Clock.Now())
@@ -170,6 +199,27 @@ func samePlaceholder(a, b *corev1.Pod) bool {
 	return rotation.IsPlaceholder(a) && a.Annotations[rotation.KeySurgeFor] == b.Annotations[rotation.KeySurgeFor]
 }
 
+func (r *application) deletePod(ctx context.Context, a effects.DeletePod) (bool, error) {
+	if err := r.confirm(ctx, a.Subject); err != nil {
+		return false, err
+	}
+	pod := kindPod.named(rotation.Object{Name: a.Name, UID: a.UID})
+	pod.SetNamespace(a.Namespace)
+	return r.delete(ctx, pod, "")
+}
+
+// deleteClaim deletes the subject of a rotation in its own version, any other claim once the subject's is confirmed.
+func (r *application) deleteClaim(ctx context.Context, a effects.DeleteClaim) (bool, error) {
+	claim := kindNodeClaim.named(a.Claim)
+	if a.Subject.UID == a.Claim.UID {
+		return r.delete(ctx, claim, r.versionOf(a.Claim.UID, a.Claim.ResourceVersion))
+	}
+	if err := r.confirm(ctx, a.Subject); err != nil {
+		return false, err
+	}
+	return r.delete(ctx, claim, "")
+}
+
 // delete names the UID, so that another object of the same name is safe, and the version where one is given. An object
 // that is gone is as it should be.
 func (r *application) delete(ctx context.Context, object client.Object, version string) (bool, error) {
@@ -182,6 +232,7 @@ func (r *application) delete(ctx context.Context, object client.Object, version 
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
+		r.doubt(object, ownWrite{deleted: true, version: version}, err)
 		return false, err
 	}
 	r.Own.Deleted(r.pool, object, r.Clock.Now())

@@ -235,8 +235,8 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 		w.pass("api")
 		w.clock.Step(11 * time.Second)
 		w.pass("api")
-		Expect(w.server.writes).To(HaveLen(5))
-		Expect(w.server.wrote()).To(HaveLen(4), "to create the placeholder again is refused, and no error")
+		Expect(w.server.writes).To(HaveLen(6))
+		Expect(w.server.wrote()).To(SatisfyAll(HaveLen(5), ContainElement("confirm claim old")), "to create the placeholder again is refused, and no error")
 
 		w.theWatchesCatchUp()
 		w.thePlaceholderRunsOn("spare", "old")
@@ -250,7 +250,7 @@ var _ = Describe("Conditional writes (architecture.md)", func() {
 		stale := rotation.Object{Name: "old", UID: w.claim("old").UID, ResourceVersion: "1"}
 		pool := rotation.Object{Name: "api", UID: w.pool("api").UID}
 		on := w.pool("api").Annotations[rotation.KeyAnchoredOn]
-		writes, err := applier.Apply(w.leader.ctx, "api", []effects.Action{
+		writes, err := applier.Apply(w.leader.ctx, "api", w.clock.Now(), []effects.Action{
 			effects.PatchPool{Pool: pool, Anchored: "old", AnchoredOn: on, Change: effects.Change{Set: map[string]string{"a": "1"}}},
 			effects.PatchPool{Pool: pool, Anchored: "old", AnchoredOn: on, Change: effects.Change{Set: map[string]string{"b": "2"}}},
 			effects.PatchClaim{Claim: stale, Change: effects.Change{Set: map[string]string{"c": "3"}}},

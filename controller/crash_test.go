@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -24,6 +25,9 @@ const writesOfARotation = 12
 
 // catchUp is what a pass asks for that found the cache older than its own last write.
 const catchUp = 50 * time.Millisecond
+
+// isAQuestion tells a request that is answered, and changes nothing.
+func isAQuestion(meaning string) bool { return strings.HasPrefix(meaning, "confirm ") }
 
 // theEnd is the fleet after the rotation of "old", however it came about.
 var theEnd = map[string]string{
@@ -164,7 +168,7 @@ var _ = Describe("A rotation that is disturbed (§5.2 idempotent recovery)", fun
 			}
 		})
 		Expect(behind).To(BeNumerically(">", 0))
-		Expect(w.server.wrote()).To(HaveLen(writesOfARotation))
+		Expect(slices.DeleteFunc(w.server.wrote(), isAQuestion)).To(HaveLen(writesOfARotation))
 		Expect(w.shown()).To(Equal(theEnd))
 	},
 		Entry("all kinds", "NodePool", "NodeClaim", "Node", "Pod"), Entry("NodePools", "NodePool"), Entry("NodeClaims", "NodeClaim"),

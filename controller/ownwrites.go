@@ -15,13 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// unseenCreation is how long a Pod that we created may stay out of the cache before it counts as created and gone
-// again between two looks of the informer. To create it a second time is refused by the API server, so an early
-// answer costs one rejected request.
-const unseenCreation = 10 * time.Second
+// unseen is how long the cache is waited for where it may never show the write: a Pod that we created may be gone again
+// between two looks of the informer, and a write whose answer was lost may not have taken effect. To do it a second time is
+// refused by the API server, so that to give up early costs one rejected request.
+const unseen = 10 * time.Second
 
-// OwnWrites remembers, per pool, what this process wrote and the cache has not shown yet. A pass over a cache that is
-// older than our own last write would decide on what is no longer true, so it decides nothing. Safe for concurrent use.
+// OwnWrites remembers, per pool, what this process wrote, or may have, and the cache has not shown yet. A pass over a cache
+// that is older than our own last write would decide on what is no longer true, so it decides nothing. Safe for concurrent
+// use.
 type OwnWrites struct {
 	mu    sync.Mutex
 	pools map[string]map[writeKey]ownWrite
@@ -35,9 +36,12 @@ type writeKey struct {
 
 type ownWrite struct {
 	uid types.UID
-	// version is the resourceVersion of the answer; empty for a delete, which answers without one.
-	version string
-	created bool
+	// version is the resourceVersion of the answer; of a write in doubt the one that was written on. Empty where there is
+	// none: a delete answers without.
+	version          string
+	created, deleted bool
+	// inDoubt is true where the answer was lost: the write may have taken effect or not.
+	inDoubt bool
 	at      time.Time
 }
 
@@ -62,7 +66,7 @@ func (w *OwnWrites) Wrote(pool string, answer client.Object, created bool, now t
 
 // Deleted remembers that the object was asked to go.
 func (w *OwnWrites) Deleted(pool string, object client.Object, now time.Time) {
-	w.remember(pool, object, ownWrite{uid: object.GetUID(), at: now})
+	w.remember(pool, object, ownWrite{uid: object.GetUID(), deleted: true, at: now})
 }
 
 func (w *OwnWrites) remember(pool string, object client.Object, write ownWrite) {
@@ -93,23 +97,31 @@ func (w *OwnWrites) Pending(ctx context.Context, reader client.Reader, pool stri
 	return "", nil
 }
 
-// shown tells whether the cache is at least as new as the write.
+// shown tells whether the cache is at least as new as the write; of one in doubt whether it would be, had it taken effect, or
+// enough time has passed.
 func (w ownWrite) shown(ctx context.Context, reader client.Reader, key writeKey, now time.Time) (bool, error) {
+	waited := now.Sub(w.at) > unseen
 	cached, err := look(ctx, reader, key.kind, client.ObjectKey{Namespace: key.namespace, Name: key.name})
 	switch {
 	case apierrors.IsNotFound(err):
 		// An object that was patched or deleted was in the cache before: its absence is news, and later than the write.
-		return !w.created || now.Sub(w.at) > unseenCreation, nil
+		return !w.created || waited, nil
 	case err != nil:
 		return false, fmt.Errorf("the cache cannot be asked for %s %s: %w", key.kind, key.name, err)
+	case w.created && w.inDoubt:
+		return true, nil // no answer said which Pod it would be: any of its name is
 	case cached.GetUID() != w.uid:
-		return !w.created || now.Sub(w.at) > unseenCreation, nil
+		return !w.created || waited, nil
+	case w.deleted && cached.GetDeletionTimestamp() != nil:
+		return true, nil
 	case w.version == "":
-		return cached.GetDeletionTimestamp() != nil, nil
+		return w.inDoubt && waited, nil
+	case w.deleted && !waited:
+		return false, nil
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), w.version)
 	if err != nil {
 		return false, fmt.Errorf("the versions of %s %s cannot be compared: %w", key.kind, key.name, err)
 	}
-	return order >= 0, nil
+	return order > 0 || order == 0 && (!w.inDoubt || waited), nil
 }

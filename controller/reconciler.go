@@ -168,7 +168,7 @@ func (r *Reconciler) decide(ctx context.Context, s *rotation.Snapshot) (Pass, er
 	}
 	writes := 0
 	err = r.Machine.Fire(ctx, decision, func(ctx context.Context) (err error) {
-		writes, err = r.Applier.Apply(ctx, s.Pool.Name, actions)
+		writes, err = r.Applier.Apply(ctx, s.Pool.Name, s.Now, actions)
 		return err
 	})
 	pass.Writes = writes

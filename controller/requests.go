@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"noderotation.io/noderotation/effects"
@@ -58,7 +60,8 @@ func (o operations) Operations(visit func(op, path, annotation string, value any
 }
 
 // versioned is a merge patch of annotations that the API server refuses with a conflict unless the object still has
-// this resourceVersion. Like operations it is written when it is sent.
+// this resourceVersion, also where it changes none (Store.Update in k8s.io/apiserver's registry compares before it looks for
+// a difference). Like operations it is written when it is sent.
 type versioned struct {
 	uid         types.UID
 	version     string
@@ -70,9 +73,11 @@ func (*versioned) Type() types.PatchType { return types.MergePatchType }
 
 // Data writes the document.
 func (v *versioned) Data(client.Object) ([]byte, error) {
-	return written(map[string]any{"metadata": map[string]any{
-		"uid": v.uid, "resourceVersion": v.version, "annotations": v.annotations,
-	}})
+	metadata := map[string]any{"uid": v.uid, "resourceVersion": v.version}
+	if len(v.annotations) > 0 {
+		metadata["annotations"] = v.annotations
+	}
+	return written(map[string]any{"metadata": metadata})
 }
 
 // Metadata is what the patch states: a nil annotation is taken out.
@@ -111,7 +116,23 @@ func anchoredPatch(a effects.PatchPool) client.Patch {
 		{"test", annotation(rotation.KeyActiveRotation), a.Anchored},
 		{"test", annotation(rotation.KeyAnchoredOn), nilIfEmpty(a.AnchoredOn)},
 	}
-	return append(ops, changeOps(a.Change)...)
+	ops = append(ops, changeOps(a.Change)...)
+	if slices.Contains(a.Change.Remove, rotation.KeyActiveRotation) {
+		ops = append(ops, unseenCompanions(a.Change)...)
+	}
+	return ops
+}
+
+// unseenCompanions take out what else the anchor has by now: a cache that lags may not have shown a companion, which would
+// stay behind. Each is set first, since what is not there cannot be removed.
+func unseenCompanions(clear effects.Change) []operation {
+	var ops []operation
+	for _, key := range rotation.AnchorKeys() {
+		if !slices.Contains(clear.Remove, key) {
+			ops = append(ops, operation{"add", annotation(key), ""}, operation{Op: "remove", Path: annotation(key)})
+		}
+	}
+	return ops
 }
 
 // nodePatch is a patch of a Node that the API server refuses unless our markers, the protection and the cordon are as
@@ -185,6 +206,16 @@ func refusedForGood(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) || errors.Is(err, errNameTaken) ||
 		(!overtaken(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)))
+}
+
+// unanswered tells whether a write failed without anybody having refused it, so that it may have taken effect: the
+// connection was lost, or the API server itself gave up waiting. What never reached it has not.
+func unanswered(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError
+	}
+	return !utilnet.IsConnectionRefused(err)
 }
 
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an

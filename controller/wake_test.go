@@ -191,7 +191,7 @@ var _ = Describe("The other ways that a rotation can go", func() {
 		w.server.wrote()
 		w.pass("api")
 		Expect(w.server.wrote()).To(Equal([]string{
-			"delete claim induced",
+			"confirm claim old", "delete claim induced",
 			"delete the placeholder",
 			"node old: -cordoned -do-not-disrupt -do-not-disrupt-owned -surge-for uncordon",
 			"claim old: -started-at -surge-claim failed-at retry-count=1 state=failed",

@@ -83,22 +83,25 @@ type PatchNode struct {
 	Unschedulable *bool
 }
 
-// CreatePod creates a placeholder. That it exists already is no error.
-type CreatePod struct{ Pod *corev1.Pod }
+// CreatePod creates a placeholder. That it exists already is no error. It is conditional on Subject, the claim that it was
+// decided for, still having its resourceVersion.
+type CreatePod struct {
+	Pod     *corev1.Pod
+	Subject rotation.Object
+}
 
-// DeletePod deletes a placeholder, by UID.
+// DeletePod deletes a placeholder, by UID, and conditional on Subject like CreatePod. Subject is empty where no claim could
+// be drained without its surge for it: there is none, or it is being deleted already.
 type DeletePod struct {
 	Namespace, Name string
 	UID             types.UID
+	Subject         rotation.Object
 }
 
-// DeleteClaim deletes a NodeClaim, by UID: Karpenter then drains its Node, with PodDisruptionBudgets respected. The
-// subject of a rotation is deleted as it was decided on; an induced claim, which changes all the time while it boots,
-// whatever its version.
-type DeleteClaim struct {
-	Claim       rotation.Object
-	AsDecidedOn bool
-}
+// DeleteClaim deletes a NodeClaim, by UID: Karpenter then drains its Node, with PodDisruptionBudgets respected. It is
+// conditional on the resourceVersion of Subject, the claim that the rotation is about, which may be the deleted one itself. An
+// induced claim is deleted whatever its own version: it changes all the time while it boots.
+type DeleteClaim struct{ Claim, Subject rotation.Object }
 
 func (PatchPool) isAction()   {}
 func (PatchClaim) isAction()  {}

@@ -156,7 +156,7 @@ func deleteClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 		return none(s)
 	}
 	claim.Deleted = s.Now
-	return s.WithClaim(claim), []Action{DeleteClaim{Claim: claim.Object, AsDecidedOn: true}}, nil
+	return s.WithClaim(claim), []Action{DeleteClaim{Claim: claim.Object, Subject: claim.Object}}, nil
 }
 
 // reap says in the log why it deletes nothing: an induced node that stays is Karpenter's to consolidate.
@@ -166,5 +166,6 @@ func reap(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 		return s, []Action{tell(s, claimTarget(s), Normal, "", "nothing is reaped: "+reason)}, nil
 	}
 	induced.Deleted = s.Now
-	return s.WithClaim(induced), []Action{DeleteClaim{Claim: induced.Object}}, nil
+	subject, _ := s.Subject()
+	return s.WithClaim(induced), []Action{DeleteClaim{Claim: induced.Object, Subject: subject.Object}}, nil
 }

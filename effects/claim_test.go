@@ -159,7 +159,7 @@ var _ = Describe("record_surge_claim (§5.3 surge-claim)", func() {
 var _ = Describe("delete (§5.2)", func() {
 	It("deletes the claim by its UID, and as it was decided on", func() {
 		_, actions := after(rotating(), effects.Delete)
-		Expect(actions).To(HaveExactElements(effects.DeleteClaim{Claim: rotation.Object{Name: "old", UID: "uid-of-old", ResourceVersion: "1"}, AsDecidedOn: true}))
+		Expect(actions).To(HaveExactElements(effects.DeleteClaim{Claim: theOldClaim, Subject: theOldClaim}))
 	})
 	It("asks for nothing when it is being deleted, or gone", func() {
 		Expect(asks(rotating(BeingDeleted(time.Hour)), effects.Delete)).To(BeEmpty())
@@ -170,9 +170,11 @@ var _ = Describe("delete (§5.2)", func() {
 var _ = Describe("reap (§3.8)", func() {
 	late := old(PendingFor(20*time.Minute), SurgingOn("new"))
 
-	It("deletes the claim that the attempt brought about", func() {
+	It("deletes the claim that the attempt brought about, for the old one as it was decided on", func() {
 		_, actions := after(In("the attempt has timed out with a node that came late"), effects.Reap)
-		Expect(actions).To(HaveExactElements(effects.DeleteClaim{Claim: rotation.Object{Name: "new", UID: "uid-of-new", ResourceVersion: "1"}}))
+		Expect(actions).To(HaveExactElements(effects.DeleteClaim{
+			Claim: rotation.Object{Name: "new", UID: "uid-of-new", ResourceVersion: "1"}, Subject: theOldClaim,
+		}))
 	})
 	DescribeTable("deletes nothing, and the log says why,",
 		func(s rotation.Snapshot, reason string) {

@@ -124,6 +124,9 @@ func writes(actions []effects.Action) []effects.Action {
 // now is the Now of every snapshot that does not say otherwise, as annotations carry it.
 const now = "2026-01-09T18:00:00Z"
 
+// theOldClaim is the identity of old.
+var theOldClaim = rotation.Object{Name: "old", UID: "uid-of-old", ResourceVersion: "1"}
+
 // old is the claim in question, ten days old, on the Ready node old-node.
 func old(facts ...fleet.ClaimFact) fleet.Fact {
 	return fleet.AClaim("old", append([]fleet.ClaimFact{fleet.Aged(10 * fleet.Day)}, facts...)...)

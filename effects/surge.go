@@ -21,7 +21,7 @@ func surgeEffects() []Effect {
 				rotation.ReadPlaceholder, rotation.ReadNodes, rotation.ReadPods),
 			Writes: []string{rotation.WritePlaceholder}, Apply: placeholder},
 		{Name: DeletePlaceholder, About: "Have no placeholder Pod.", Section: "§3.3",
-			Reads: []string{rotation.ReadPlaceholder}, Needs: []string{rotation.NeedPod},
+			Reads: ofSubject(rotation.ReadClaimDeletion, rotation.ReadPlaceholder), Needs: []string{rotation.NeedPod},
 			Writes: []string{rotation.WritePodDelete}, Apply: deletePlaceholder},
 	}
 }
@@ -37,7 +37,8 @@ func placeholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	case rotation.Finished(existing) && existing.DeletionTimestamp == nil:
 		going := *existing
 		going.DeletionTimestamp = &metav1.Time{Time: s.Now}
-		return s.WithoutPlaceholder(existing.Name).WithPlaceholder(&going), []Action{deletePod(existing)}, nil
+		subject, _ := s.Subject()
+		return s.WithoutPlaceholder(existing.Name).WithPlaceholder(&going), []Action{deletePod(existing, subject.Object)}, nil
 	default:
 		return none(s)
 	}
@@ -48,7 +49,8 @@ func createPlaceholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, erro
 	if err != nil {
 		return s, nil, fmt.Errorf("the placeholder for NodeClaim %s cannot be built: %w", s.SubjectName(), err)
 	}
-	actions := []Action{CreatePod{pod}}
+	subject, _ := s.Subject()
+	actions := []Action{CreatePod{pod, subject.Object}}
 	for _, note := range []struct {
 		severity Severity
 		reason   string
@@ -69,13 +71,22 @@ func deletePlaceholder(s *rotation.Snapshot) (*rotation.Snapshot, []Action, erro
 	var actions []Action
 	for _, pod := range s.Placeholders {
 		if pod.DeletionTimestamp == nil {
-			actions = append(actions, deletePod(pod))
+			actions = append(actions, deletePod(pod, undrained(s)))
 		}
 		s = s.WithoutPlaceholder(pod.Name)
 	}
 	return s, actions, nil
 }
 
-func deletePod(pod *corev1.Pod) Action {
-	return DeletePod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+// undrained is the subject as long as its drain may yet begin: only then does it need its placeholder.
+func undrained(s *rotation.Snapshot) rotation.Object {
+	subject, exists := s.Subject()
+	if !exists || subject.Deleting() {
+		return rotation.Object{}
+	}
+	return subject.Object
+}
+
+func deletePod(pod *corev1.Pod, subject rotation.Object) Action {
+	return DeletePod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Subject: subject}
 }

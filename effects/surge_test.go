@@ -21,6 +21,7 @@ var _ = Describe("placeholder (§3.3)", func() {
 		s, actions := after(APool(old(PendingFor(0)), Anchored("old"), workload), effects.Placeholder)
 		Expect(told(actions)).To(HaveExactElements("create Pod noderotation/surge-for-old"))
 		created := actions[0].(effects.CreatePod).Pod
+		Expect(actions[0]).To(HaveField("Subject", theOldClaim), "it was decided for that version of it")
 		Expect(created.Annotations).To(HaveKeyWithValue(rotation.KeySurgeFor, "old"))
 		Expect(created.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("4"))
 		Expect(s.Placeholder()).To(Equal(created))
@@ -35,7 +36,7 @@ var _ = Describe("placeholder (§3.3)", func() {
 	})
 	It("deletes one that has ended, by UID, and waits for it to be gone", func() {
 		s, actions := after(In("the placeholder has ended"), effects.Placeholder)
-		Expect(actions).To(HaveExactElements(effects.DeletePod{Namespace: "noderotation", Name: "surge-for-old", UID: "uid-of-surge-for-old"}))
+		Expect(actions).To(HaveExactElements(effects.DeletePod{Namespace: "noderotation", Name: "surge-for-old", UID: "uid-of-surge-for-old", Subject: theOldClaim}))
 		Expect(asks(s, effects.Placeholder)).To(BeEmpty())
 	})
 	It("creates none for a node that nobody knows: it could not be sized", func() {
@@ -65,10 +66,20 @@ var _ = Describe("placeholder (§3.3)", func() {
 })
 
 var _ = Describe("delete_placeholder (§3.3)", func() {
-	It("deletes it by UID", func() {
+	It("deletes it by UID, for the claim as it was decided on", func() {
 		s, actions := after(In("the surge is ready"), effects.DeletePlaceholder)
-		Expect(actions).To(HaveExactElements(effects.DeletePod{Namespace: "noderotation", Name: "surge-for-old", UID: "uid-of-surge-for-old"}))
+		Expect(actions).To(HaveExactElements(effects.DeletePod{Namespace: "noderotation", Name: "surge-for-old", UID: "uid-of-surge-for-old", Subject: theOldClaim}))
 		Expect(s.Placeholders).To(BeEmpty())
+	})
+	It("deletes it whatever the claim is like that is being deleted, also by the effect before, or gone", func() {
+		for _, s := range []rotation.Snapshot{
+			In("the pending claim is gone"), APool(old(DrainingFor(time.Minute), BeingDeleted(time.Minute)), Anchored("old"), WithPlaceholderOn("", corev1.PodPending)),
+		} {
+			_, actions := after(s, effects.DeletePlaceholder)
+			Expect(actions).To(HaveExactElements(HaveField("Subject", rotation.Object{})))
+		}
+		_, actions := after(In("the surge is ready"), effects.Delete, effects.DeletePlaceholder)
+		Expect(actions[1]).To(HaveField("Subject", rotation.Object{}))
 	})
 	It("asks for nothing of one that is going, or gone", func() {
 		Expect(asks(In("the placeholder is preempted"), effects.DeletePlaceholder)).To(BeEmpty())

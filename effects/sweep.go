@@ -46,7 +46,7 @@ func (i Inventory) orphanedPods(anchors map[string]bool) []Leftover {
 	var found []Leftover
 	for _, pod := range i.Placeholders {
 		if pod.DeletionTimestamp == nil && !anchors[pod.Annotations[rotation.KeySurgeFor]] {
-			found = append(found, Leftover{pod.Spec.NodeSelector[rotation.LabelNodePool], []Action{deletePod(pod)}})
+			found = append(found, Leftover{pod.Spec.NodeSelector[rotation.LabelNodePool], []Action{deletePod(pod, rotation.Object{})}})
 		}
 	}
 	return found

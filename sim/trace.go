@@ -122,7 +122,9 @@ func (c *traced) Create(ctx context.Context, object client.Object, options ...cl
 func (c *traced) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	before := c.current(object) //nolint:contextcheck // in memory
 	err := c.Client.Patch(ctx, object, patch, options...)
-	c.took("patch", before, object, err)
+	if err != nil || !cluster.Confirms(patch) {
+		c.took("patch", before, object, err)
+	}
 	return err
 }
 

@@ -38,6 +38,16 @@ type (
 	}
 )
 
+// Confirms tells of a patch that states what it asks for whether that is nothing but that the object is still of a version.
+func Confirms(patch client.Patch) bool {
+	stated, ok := patch.(statesMetadata)
+	if !ok {
+		return false
+	}
+	_, version, annotations := stated.Metadata()
+	return version != "" && len(annotations) == 0
+}
+
 // patch applies a JSON patch or a merge patch. Nearly all patches change annotations and the cordon only, and are
 // applied to the object itself; any other goes by way of JSON, as in the API server. Both ways give the same answers.
 func (c *Cluster) patch(kind Kind, key Key, request *patchRequest, status bool) (client.Object, error) {

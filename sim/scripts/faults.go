@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"noderotation.io/noderotation/sim/cluster"
 )
 
 // fault is what goes wrong with a write of the controller.
@@ -107,8 +109,11 @@ func (c *faulty) Create(ctx context.Context, o client.Object, options ...client.
 	return c.faults.write(o, func() error { return c.Client.Create(ctx, o, options...) })
 }
 
-// Patch patches, unless that goes wrong.
+// Patch patches, unless that goes wrong. What only confirms is no write.
 func (c *faulty) Patch(ctx context.Context, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if cluster.Confirms(patch) && !c.faults.dead { // it writes nothing
+		return c.Client.Patch(ctx, o, patch, options...)
+	}
 	return c.faults.write(o, func() error { return c.Client.Patch(ctx, o, patch, options...) })
 }
 
