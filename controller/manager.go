@@ -33,6 +33,14 @@ const (
 	RehearsalLeaseName = "noderotation-dry-run"
 )
 
+// The timing of the election unless an installation chooses another, and the term that comes of it.
+const (
+	DefaultLeaseDuration = 15 * time.Second
+	DefaultRenewDeadline = 10 * time.Second
+	DefaultRetryPeriod   = 2 * time.Second
+	DefaultTerm          = DefaultLeaseDuration - DefaultRenewDeadline - DefaultRetryPeriod
+)
+
 // Options are the installation's choices.
 type Options struct {
 	// Settings of the placeholder; its namespace also holds the lease.
@@ -55,9 +63,27 @@ type Options struct {
 	Log   logr.Logger
 }
 
+// term is how long a process still leads for sure at any moment at which it has not noticed that it does not. Client-go's
+// elector renews RetryPeriod after it has last done so, and gives up once it has failed for RenewDeadline; another process
+// may lead once LeaseDuration has passed since the last time.
+func (o *Options) term() time.Duration { return o.LeaseDuration - o.RenewDeadline - o.RetryPeriod }
+
+// checkTerm refuses a timing that leaves a pass no time to write.
+func (o *Options) checkTerm() error {
+	if !o.LeaderElection || o.term() > 0 {
+		return nil
+	}
+	return fmt.Errorf("a lease of %s is too short for a leader that renews it every %s and tries for %s: a pass may write only while no other "+
+		"process can lead, which is for what is left of the lease; let it last longer than %s",
+		o.LeaseDuration, o.RetryPeriod, o.RenewDeadline, o.RetryPeriod+o.RenewDeadline)
+}
+
 // Run is the controller: it checks the cluster, waits to lead, sweeps, and reconciles until ctx ends. It returns nil on an
 // ordinary end.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	if err := o.checkTerm(); err != nil {
+		return err
+	}
 	if err := Preflight(ctx, config, o.Settings.Namespace); err != nil {
 		return err
 	}
@@ -138,7 +164,10 @@ func acts(mgr ctrl.Manager, shelved *shelvedCache, r *Reconciler, o Options) err
 		return err
 	}
 	r.Announcer = NewAnnouncer(mgr.GetEventRecorder(LeaseName), series)
-	r.Applier = &Applier{Client: server, Own: r.Own, Teller: r.Announcer, Clock: o.Clock, Term: o.RenewDeadline}
+	r.Applier = &Applier{Client: server, Own: r.Own, Teller: r.Announcer, Clock: o.Clock}
+	if o.LeaderElection {
+		r.Applier.Term = o.term()
+	}
 	r.Sweep = &Sweep{Cache: shelved, Live: mgr.GetAPIReader(), Applier: r.Applier, Clock: o.Clock, Settings: o.Settings}
 	r.Board = NewBoard()
 	status := &RotationPolicyStatusReconciler{Client: server, Policies: r.Reader.Policies, Board: r.Board, Clock: o.Clock}

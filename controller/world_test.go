@@ -81,7 +81,7 @@ func (w *world) aProcess(cache client.Reader) *process {
 	p.ctx, p.kill = context.WithCancel(w.ctx)
 	settings := rotation.Settings{Namespace: namespace, PauseImage: "pause:1", PriorityClass: "placeholder"}
 	own := controller.NewOwnWrites()
-	applier := &controller.Applier{Client: w.server.clientOf(p.ctx), Own: own, Teller: p.people.announcer, Clock: w.clock, Term: 10 * time.Second}
+	applier := &controller.Applier{Client: w.server.clientOf(p.ctx), Own: own, Teller: p.people.announcer, Clock: w.clock, Term: controller.DefaultTerm}
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: cache, Policies: controller.NewPolicies(cache), Settings: settings},
 		Machine: theTable, Applier: applier, Own: own, Announcer: p.people.announcer, Board: controller.NewBoard(),

@@ -115,7 +115,7 @@ func (p *process) assemble() {
 	}
 	announcer := controller.NewAnnouncer(p, metrics)
 	own := controller.NewOwnWrites()
-	applier := &controller.Applier{Client: writes, Own: own, Teller: announcer, Clock: w, Term: term}
+	applier := &controller.Applier{Client: writes, Own: own, Teller: announcer, Clock: w, Term: controller.DefaultTerm}
 	p.reconciler = &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: p.cache, Policies: controller.NewPolicies(p.cache), Settings: w.config.Settings},
 		Machine: w.config.Machine, Applier: applier, Own: own, Announcer: announcer, Clock: w, Gate: controller.NewGate(),

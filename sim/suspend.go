@@ -2,12 +2,6 @@
 
 package sim
 
-import "time"
-
-// term is how long after its first action a pass may still write: the renewDeadline of the controller's command. No pass
-// of a running process takes so long here; one that is suspended in the middle may.
-const term = 10 * time.Second
-
 // Suspend freezes the controller in the middle of a pass, as SIGSTOP does. It is called out of a write of that pass, which
 // the caller does not let return before it wants the process to go on, and calls resume right before. Meanwhile the process
 // does nothing and sees nothing, and another one may be started. One that goes on has lost its lease: it ends with the

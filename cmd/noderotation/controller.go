@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -72,9 +71,9 @@ func (f *controllerFlags) bind(set *pflag.FlagSet) {
 	set.BoolVar(&f.options.DryRun, "dry-run", false, "log what would be done with the cluster as it is, and write nothing but a lease of its own")
 	set.IntVar(&f.options.Passes, "concurrent-passes", 4, "NodePools that are worked on side by side")
 	set.BoolVar(&f.options.LeaderElection, "leader-elect", true, "act only while holding the lease; turn off only where a single process runs")
-	set.DurationVar(&f.options.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that is gone is waited for")
-	set.DurationVar(&f.options.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew before it gives up")
-	set.DurationVar(&f.options.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "how long to wait between tries")
+	set.DurationVar(&f.options.LeaseDuration, "leader-elect-lease-duration", controller.DefaultLeaseDuration, "how long a leader that is gone is waited for")
+	set.DurationVar(&f.options.RenewDeadline, "leader-elect-renew-deadline", controller.DefaultRenewDeadline, "how long a leader tries to renew before it gives up")
+	set.DurationVar(&f.options.RetryPeriod, "leader-elect-retry-period", controller.DefaultRetryPeriod, "how long to wait between tries")
 }
 
 func (f *controllerFlags) run(ctx context.Context) error {

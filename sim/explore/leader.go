@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,9 +38,6 @@ type leader struct {
 	in *run
 }
 
-// term is that of the controller's command: how long a pass may write.
-const term = 10 * time.Second
-
 // policySet tells which policies there are, and the day for which they are judged: what a process knows of them.
 type policySet struct {
 	exists bool
@@ -72,7 +68,7 @@ type run struct {
 	pool string
 	// own is what the process remembers of its writes.
 	own *controller.OwnWrites
-	// fault befalls the write of this number, from 1.
+	// fault befalls the write of this number, from 1. What only confirms has no number.
 	fault Fault
 	at    int
 	// before, where set, is called before the write of the number takes effect.
@@ -132,7 +128,7 @@ func (l *leader) assemble(r *run) *controller.Reconciler {
 		api = l.hand(api)
 	}
 	announcer := controller.NewAnnouncer(silence{}, l.metrics)
-	applier := &controller.Applier{Client: api, Own: r.own, Teller: r, Clock: r.live, Term: term}
+	applier := &controller.Applier{Client: api, Own: r.own, Teller: r, Clock: r.live, Term: controller.DefaultTerm}
 	return &controller.Reconciler{
 		Reader:  &controller.Reader{Cache: r.view, Policies: l.policiesOf(r), Settings: settings()},
 		Machine: l.machine, Applier: applier, Own: r.own, Announcer: announcer, Clock: r.live, Gate: l.gate,
@@ -189,6 +185,9 @@ func (h *hand) Create(ctx context.Context, object client.Object, options ...clie
 
 // Patch patches.
 func (h *hand) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if cluster.Confirms(patch) {
+		return h.Client.Patch(ctx, object, patch, options...)
+	}
 	return h.through("patch", object, func() error { return h.Client.Patch(ctx, object, patch, options...) })
 }
 
