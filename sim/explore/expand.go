@@ -182,6 +182,8 @@ func (w *worker) passes(pool string) *run {
 	if w.scene.Lags {
 		w.overlapping(step, whole)
 		w.late(step, whole)
+		w.reborn(step, whole)
+		w.unseen(step, whole)
 	}
 	return whole
 }

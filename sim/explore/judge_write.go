@@ -34,6 +34,9 @@ func (r *run) judge(w *write) {
 			r.judgeCreate(after)
 		}
 	}
+	if pod, is := w.change.Object().(*corev1.Pod); is && w.verb == "delete" {
+		r.judgeHandOver(pod)
+	}
 	if w.verb == "delete" {
 		if seen := r.view.Find(w.kind, w.key); seen == nil || seen.GetUID() != w.change.Object().GetUID() {
 			r.breach("%s %s is deleted, and it is not the one that the pass has seen", w.kind, w.key)
@@ -113,6 +116,18 @@ func (r *run) judgeCreate(pod *corev1.Pod) {
 	}
 	if claim := r.live.NodeClaim(name); claim != nil && claim.Annotations[rotation.KeyState] == rotation.StateDraining {
 		r.breach("placeholder %s is created again although the drain of %s has begun", pod.Name, name)
+	}
+}
+
+// judgeHandOver: while a drain is decided and has not begun its placeholder keeps the room (§3.3).
+func (r *run) judgeHandOver(pod *corev1.Pod) {
+	name := pod.Annotations[rotation.KeySurgeFor]
+	claim, pool := r.live.NodeClaim(name), r.live.NodePool(r.pool)
+	if claim == nil || pool == nil || r.view.Policy(policyName) == nil || pool.Annotations[rotation.KeyActiveRotation] != name {
+		return
+	}
+	if claim.Annotations[rotation.KeyState] == rotation.StateDraining && claim.DeletionTimestamp == nil {
+		r.breach("placeholder %s is deleted although the drain of %s is decided and has not begun", pod.Name, name)
 	}
 }
 
@@ -201,6 +216,9 @@ func (r *run) judgeReap(claim *karpenterv1.NodeClaim, anchor string) {
 		r.breach("%s is deleted as the surge of %s, whose attempt has not timed out", claim.Name, anchor)
 	case claim.CreationTimestamp.Time.Before(started):
 		r.breach("%s is deleted as the surge of %s, and is older than the attempt", claim.Name, anchor)
+	}
+	if now := r.live.NodeClaim(anchor); now != nil && now.Annotations[rotation.KeyState] == rotation.StateDraining {
+		r.breach("%s is deleted as the surge of %s, whose drain is decided", claim.Name, anchor)
 	}
 	for _, pod := range r.view.PodsBy(byNode, claim.Status.NodeName) {
 		if pod.Namespace != namespace && claim.Status.NodeName != "" {

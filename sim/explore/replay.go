@@ -50,20 +50,29 @@ func (r *replay) runsOf(step Step) []*run {
 			}
 		}
 		return nil
-	case TwoLeaders, Overtaken:
+	case TwoLeaders, Overtaken, Reborn, Unseen:
 		return r.runs[len(r.runs)-2:]
 	default:
 		return r.runs[len(r.runs)-1:]
 	}
 }
 
+// who makes the nth of the step's runs.
+func (r *replay) who(n int) string {
+	switch fault := r.step.Fault; {
+	case (fault == TwoLeaders || fault == Overtaken) && n == 0:
+		return "the other leader"
+	case fault == Reborn && n == 1:
+		return "the next controller"
+	default:
+		return "the controller"
+	}
+}
+
 // tell writes what the step's runs did, the other leader's first.
 func (r *replay) tell(out *strings.Builder) {
 	for i, run := range r.of {
-		who := "the controller"
-		if len(r.of) == 2 && i == 0 {
-			who = "the other leader"
-		}
+		who := r.who(i)
 		if row := run.row(); row != "" {
 			who += " fires " + row
 		} else if len(run.writes) > 0 {
@@ -71,7 +80,7 @@ func (r *replay) tell(out *strings.Builder) {
 		}
 		fmt.Fprintf(out, "    %s\n", who)
 		writes := run.writes
-		if r.step.Fault == Killed || r.step.Fault == KilledSweeping {
+		if r.step.Fault == Killed || r.step.Fault == KilledSweeping || r.step.Fault == Reborn && i == 0 {
 			writes = writes[:r.step.At]
 		}
 		for _, w := range writes {

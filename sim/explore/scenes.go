@@ -14,6 +14,8 @@ func Scenes() []Scene {
 		{Name: "the policy alone comes and goes", Pools: two, Share: 3, Moves: []Verb{DropPolicy, RestorePolicy}},
 		{Name: "two leaders, and nobody else", Pools: one, Lags: true, Leaders: true, Share: 2, Moves: []Verb{Expire}},
 		{Name: "two leaders, and spare capacity", Pools: []PoolScene{{Ages: []time.Duration{Old}, Spare: true}}, Lags: true, Leaders: true, Share: 2, Moves: []Verb{Expire, DropPolicy}},
+		{Name: "a process that begins on a cache that lags", Pools: one, Lags: true, Share: 2},
+		{Name: "one that begins so, and spare capacity", Pools: []PoolScene{{Ages: []time.Duration{Old}, Spare: true}}, Lags: true, Share: 2},
 		{Name: "one old node", Pools: one, Share: 8,
 			Moves: []Verb{Expire, Terminate, GiveUp, Preempt, Evict, Remove, Occupy, Break, Mend}},
 		{Name: "an old and a young node", Pools: []PoolScene{{Ages: []time.Duration{Old, Young}}}, Share: 6,

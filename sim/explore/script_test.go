@@ -50,6 +50,28 @@ func TestTheScriptsOfWhatWasFoundLeadToNoBreach(t *testing.T) {
 	}
 }
 
+// What is kept of decisions that had gone stale leads to a breach where a write that no version guards is made without asking.
+func TestTheScriptsOfStaleDecisionsNeedTheQuestion(t *testing.T) {
+	for file, says := range map[string]string{
+		"reaped-beside-a-drain.txt":        "api-new-1 is deleted as the surge of api-0, whose drain is decided",
+		"reaped-after-a-lost-answer.txt":   "api-new-1 is deleted as the surge of api-0, whose drain is decided",
+		"room-given-up-before-a-drain.txt": "placeholder surge-for-api-0 is deleted although the drain of api-0 is decided and has not begun",
+		"placeholder-beside-a-drain.txt":   "placeholder surge-for-api-0 is created again although the drain of api-0 has begun",
+	} {
+		content, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := ReadScript(file, string(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _, err := script.Play(theTable(t), unasked); err != nil || !strings.Contains(text, "BREACH: "+says) {
+			t.Errorf("%s does not lead to %q: %v\n%s", file, says, err, text)
+		}
+	}
+}
+
 // What the explorer prints of a breach is a script that leads to it again.
 func TestABreachIsPrintedAsAScriptThatReplaysIt(t *testing.T) {
 	broken := tabled(t, string(noderotation.Transitions), nil, map[string]applied{effects.DeletePlaceholder: nothing})

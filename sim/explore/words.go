@@ -24,7 +24,19 @@ func (s Step) String() string {
 		return fmt.Sprintf("%s; before its write %d another leader makes a pass", said, s.At)
 	case Overtaken:
 		return fmt.Sprintf("%s; before its write %d %s, and another leader makes a pass", said, s.At, s.Other)
+	case Reborn:
+		return fmt.Sprintf("%s, and is killed after write %d; %sanother process begins on NodePools and NodeClaims as they were before", said, s.At, s.later())
+	case Unseen:
+		return fmt.Sprintf("%s; the answer to write %d is lost, and %sit passes again without seeing that write", said, s.At, s.later())
 	default:
 		return said
 	}
+}
+
+// later says that the time of the attempt has run out before the second of two passes.
+func (s Step) later() string {
+	if s.Other.Verb != Wait {
+		return ""
+	}
+	return "when the attempt's time is over "
 }
