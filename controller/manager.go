@@ -33,9 +33,10 @@ const (
 	RehearsalLeaseName = "noderotation-dry-run"
 )
 
-// The timing of the election unless an installation chooses another, and the term that comes of it.
+// The timing of the election unless an installation chooses another, and the term that comes of it: enough for the requests
+// of any pass to an API server that is slow to answer.
 const (
-	DefaultLeaseDuration = 15 * time.Second
+	DefaultLeaseDuration = 20 * time.Second
 	DefaultRenewDeadline = 10 * time.Second
 	DefaultRetryPeriod   = 2 * time.Second
 	DefaultTerm          = DefaultLeaseDuration - DefaultRenewDeadline - DefaultRetryPeriod

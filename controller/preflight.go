@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -51,16 +53,20 @@ func Preflight(ctx context.Context, config *rest.Config, namespace string) error
 		readable(ctx, reader, "nodes", &corev1.NodeList{}),
 		readable(ctx, reader, "pods", &corev1.PodList{}),
 		readable(ctx, reader, "poddisruptionbudgets.policy", &policyv1.PodDisruptionBudgetList{}),
-		exists(ctx, reader, namespace),
+		exists(ctx, config, namespace),
 	)
 }
 
 // exists checks that there is the namespace. To read namespaces takes a right of its own; but nothing is created where
-// there is none, and a rehearsed Pod tells. Whatever else is said against the Pod is told when a placeholder is refused.
-func exists(ctx context.Context, server client.Client, namespace string) error {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "preflight"}}
-	pod.Spec.Containers = []corev1.Container{{Name: "preflight", Image: "preflight"}}
-	if err := server.Create(ctx, pod, client.DryRunAll); apierrors.IsNotFound(err) {
+// there is none, and a lease that is only rehearsed tells. A right that is missing for it is told by the election.
+func exists(ctx context.Context, config *rest.Config, namespace string) error {
+	leases, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("preflight: the leases cannot be asked for: %w", err)
+	}
+	rehearsed := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName + "-preflight"}}
+	_, err = leases.Leases(namespace).Create(ctx, rehearsed, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("preflight: there is no namespace %s for the lease and the placeholders: create it, or name another one with --namespace: %w", namespace, err)
 	}
 	return nil

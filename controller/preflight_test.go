@@ -77,8 +77,8 @@ const (
 	karpenter, ours       = "karpenter.sh/v1", "noderotation.io/v1alpha1"
 	karpenterAPI, oursAPI = "/apis/" + karpenter, "/apis/" + ours
 	budgetsAPI            = "/apis/policy/v1"
-	// rehearsed is where the Pod is created that shows whether there is the namespace.
-	rehearsed = "/api/v1/namespaces/" + namespace + "/pods"
+	// rehearsed is where the lease is created that shows whether there is the namespace.
+	rehearsed = "/apis/coordination.k8s.io/v1/namespaces/" + namespace + "/leases"
 )
 
 // aWholeCluster serves all that the controller needs.
@@ -95,7 +95,7 @@ func aWholeCluster() aCluster {
 		"/api/v1/pods":                       emptyList("v1", "PodList"),
 		budgetsAPI:                           resources("policy/v1", map[string]string{"poddisruptionbudgets": "PodDisruptionBudget"}),
 		budgetsAPI + "/poddisruptionbudgets": emptyList("policy/v1", "PodDisruptionBudgetList"),
-		rehearsed:                            map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "preflight"}},
+		rehearsed:                            map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "preflight"}},
 	}
 }
 
@@ -157,9 +157,9 @@ var _ = Describe("The preflight (§5.1)", func() {
 			c[karpenterAPI+"/nodeclaims"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 		}, "does not serve noderotation.io/v1alpha1", "list nodeclaims.karpenter.sh", "list nodepools.karpenter.sh"))
 
-	It("leaves it to the first placeholder to find out what else is against it", func() {
+	It("leaves it to the election to tell what else is against it", func() {
 		cluster := aWholeCluster()
-		cluster[rehearsed] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no Pod without an owner")
+		cluster[rehearsed] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "you cannot create leases")
 		Expect(check(cluster)).To(BeEmpty())
 	})
 

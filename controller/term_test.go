@@ -40,7 +40,7 @@ var _ = Describe("How long a pass may write: as long as no other process can lea
 	BeforeEach(func() { w = aFleet() })
 
 	It("is what is left of a lease once its holder has given up renewing it", func() {
-		Expect(controller.DefaultTerm).To(Equal(3 * time.Second))
+		Expect(controller.DefaultTerm).To(Equal(8 * time.Second))
 	})
 
 	DescribeTable("counts from the moment that the pass decided on, not from its first write", func(takes time.Duration, writes int) {
