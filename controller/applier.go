@@ -80,6 +80,9 @@ func (r *application) carryOut(ctx context.Context, action effects.Action) (wrot
 	case effects.PatchClaim:
 		return true, r.patchVersioned(ctx, kindNodeClaim.named(action.Claim), action.Claim.ResourceVersion, action.Change)
 	case effects.PatchNode:
+		if err := r.confirm(ctx, action.Subject); err != nil {
+			return false, err
+		}
 		node := rotation.Object{Name: action.Node.Name, UID: action.Node.UID}
 		return true, r.patch(ctx, kindNode.named(node), action.Node.ResourceVersion, nodePatch(action))
 	case effects.CreatePod:

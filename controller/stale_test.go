@@ -78,6 +78,15 @@ var _ = Describe("A decision that has gone stale (architecture.md, the claims ab
 		Expect(w.placeholder("old")).NotTo(BeNil())
 	})
 
+	It("takes no protection from the replacement of a drain that has begun meanwhile", func() {
+		w.thePlaceholderRunsOn("spare", "old")
+		endsAfter("delete the placeholder")
+		w.clock.Step(16 * time.Minute)
+		Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
+		Expect(w.server.wrote()).To(BeEmpty())
+		Expect(w.node("spare").Annotations).To(HaveKeyWithValue(rotation.KeyDoNotDisrupt, "true"))
+	})
+
 	It("creates no placeholder beside a drain that has begun meanwhile", func() {
 		theSurgeStands()
 		endsAfter("delete the placeholder")

@@ -76,11 +76,13 @@ type PatchClaim struct {
 }
 
 // PatchNode changes annotations of a Node and, where Unschedulable is set, its cordon. It is conditional on every
-// marker, the protection and the cordon still being as Node has them.
+// marker, the protection and the cordon still being as Node has them; and on Subject like DeletePod, where it takes a
+// protection back that the drain of the subject may yet need.
 type PatchNode struct {
 	Node          *corev1.Node
 	Change        Change
 	Unschedulable *bool
+	Subject       rotation.Object
 }
 
 // CreatePod creates a placeholder. That it exists already is no error. It is conditional on Subject, the claim that it was

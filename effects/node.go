@@ -24,7 +24,7 @@ func nodeEffects() []Effect {
 			Reads: []string{rotation.ReadSelection, rotation.ReadAnchor, rotation.ReadPlaceholder, rotation.ReadNodes}, Needs: []string{rotation.NeedHost},
 			Writes: []string{rotation.WriteHostProtection}, Apply: freezeHost},
 		{Name: Unfreeze, About: "Take back protection and cordon, exactly what our markers own.", Section: "§3.4",
-			Reads: ofSubject(rotation.ReadClaimNode, rotation.ReadNodes), Needs: []string{rotation.NeedMarkers},
+			Reads: ofSubject(rotation.ReadClaimDeletion, rotation.ReadClaimNode, rotation.ReadNodes), Needs: []string{rotation.NeedMarkers},
 			Writes: []string{rotation.WriteUnfreeze}, Apply: unfreeze},
 	}
 }
@@ -47,7 +47,7 @@ func patchNode(s *rotation.Snapshot, node *corev1.Node, unschedulable *bool, set
 	if unschedulable != nil {
 		changed.Spec.Unschedulable = *unschedulable
 	}
-	return s.WithNode(&changed), []Action{PatchNode{node, change, unschedulable}}, nil
+	return s.WithNode(&changed), []Action{PatchNode{Node: node, Change: change, Unschedulable: unschedulable}}, nil
 }
 
 // protect marks the Node for the rotation and sets do-not-disrupt. The owned marker is written only together with a
@@ -84,6 +84,7 @@ func cordon(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 func unfreeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	var actions []Action
 	subject, _ := s.Subject()
+	decidedOn := undrained(s)
 	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
 		node := s.Nodes[name]
 		if node.Annotations[rotation.KeySurgeFor] != s.SubjectName() && name != subject.NodeName {
@@ -91,7 +92,13 @@ func unfreeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 		}
 		var step []Action
 		s, step, _ = release(s, node)
-		actions = append(actions, step...)
+		for _, action := range step {
+			if patch, is := action.(PatchNode); is {
+				patch.Subject = decidedOn
+				action = patch
+			}
+			actions = append(actions, action)
+		}
 	}
 	return s, actions, nil
 }
