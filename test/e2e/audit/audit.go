@@ -19,6 +19,7 @@ import (
 // Record is one answered request.
 type Record struct {
 	Verb string `json:"verb"`
+	URI  string `json:"requestURI"`
 	User struct {
 		Username string `json:"username"`
 	} `json:"user"`
@@ -53,8 +54,10 @@ func (r Record) Succeeded() bool { return r.ResponseStatus.Code < 300 }
 // Forbidden tells whether RBAC or admission refused the request.
 func (r Record) Forbidden() bool { return r.ResponseStatus.Code == 403 }
 
-// Reads tells whether the request changes nothing.
-func (r Record) Reads() bool { return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" }
+// Reads tells whether the request changes nothing: it asks, or it only rehearses a write.
+func (r Record) Reads() bool {
+	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || strings.Contains(r.URI, "dryRun=All")
+}
 
 // Counts tells whether the write is one of a rotation's: Events, leases and the status of policies are not.
 func (r Record) Counts() bool {

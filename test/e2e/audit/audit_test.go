@@ -49,6 +49,13 @@ func TestWhatTheProductAskedForIsToldFromWhatATestAskedForAsItsUser(t *testing.T
 	}
 }
 
+func TestAWriteThatIsOnlyRehearsedIsNone(t *testing.T) {
+	rehearsed := audit.Record{Verb: "create", URI: "/apis/coordination.k8s.io/v1/namespaces/here/leases?dryRun=All"}
+	if written := (audit.Record{Verb: "create", URI: "/apis/coordination.k8s.io/v1/namespaces/here/leases"}); !rehearsed.Reads() || written.Reads() {
+		t.Error("a rehearsed write counts as one, or a write as rehearsed")
+	}
+}
+
 func verbs(records []audit.Record) (all []string) {
 	for _, record := range records {
 		all = append(all, record.Verb+" "+record.ObjectRef.Resource)
