@@ -37,7 +37,7 @@ func (t teller) renames() []item {
 			items = append(items, item{text: fmt.Sprintf("the event of %s is now called %s, was %s", t.name(e.Row), t.name(e.Event), t.name(e.WasEvent))})
 		}
 		for _, c := range e.Cases {
-			if len(c.Changes) == 0 {
+			if !c.changes() {
 				items = append(items, t.told(e, c))
 			}
 		}
@@ -45,7 +45,7 @@ func (t teller) renames() []item {
 	return items
 }
 
-// harmless tells of edits that change no case.
+// harmless tells of edits that change no case, and are not told of with one either.
 func (t teller) harmless() []item {
 	var items []item
 	var reworded []string
@@ -54,7 +54,11 @@ func (t teller) harmless() []item {
 		if e.Is(Reworded) {
 			reworded = append(reworded, e.Row)
 		}
-		if len(e.Cases) > 0 {
+		if len(e.Cases) > 0 || e.Changes() || !e.matters() || t.toldWith(e, Case.changes) != nil {
+			continue
+		}
+		if t.toldWith(e, func(Case) bool { return true }) != nil {
+			items = append(items, item{text: t.headed(e) + ", to the same end"})
 			continue
 		}
 		switch {

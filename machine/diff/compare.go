@@ -37,6 +37,8 @@ func Compare(old, now *machine.Model, laws []machine.Law) Difference {
 			c.state(s.Name)
 		}
 	}
+	c.alone(0, c.old, c.new)
+	c.alone(1, c.new, c.old)
 	d := Difference{
 		Old: old.Table().Name, New: now.Table().Name,
 		States: c.states(renames),

@@ -111,6 +111,14 @@ var _ = Describe("A change of the table", func() {
 		}, edit{row("shut"), ""})
 	})
 
+	It("by a row in place of another is told once, with the row that is gone", func() {
+		other := "- id: draw-shut\n  about: Drawn.\n  from: open\n  event: draw\n  to: locked\n  when: [not pushed, not forced]\n  requeue: 30s\n"
+		Expect(said(compared(edit{row("shut"), other}))).To(SatisfyAll(
+			ContainSubstring("  draw-shut: a new row; what comes of it is told with shut\n"),
+			ContainSubstring("    open, wherever shut fired: was shut → closed, now draw-shut → locked"),
+			Not(ContainSubstring("never fires"))))
+	})
+
 	It("of the guards tells only the cases that go elsewhere, and in which of them the row is not what it was", func() {
 		reads([]string{
 			"The meaning changes in locked.",
@@ -195,6 +203,9 @@ var _ = Describe("States", func() {
 			edit{"from: [locked, closed]", "from: ajar"})
 		Expect(said(d)).To(SatisfyAll(
 			ContainSubstring("States\n  ajar is new"),
+			ContainSubstring("  break-in: other states\n"),
+			ContainSubstring("    fires in ajar, which is new, and leads to open\n"),
+			Not(ContainSubstring("to the same end")),
 			ContainSubstring("lost ways: locked → open, closed → open"),
 			ContainSubstring("row break-in breaks law total: it is the last row of state ajar"), // its guard leaves ajar without a row
 			Not(ContainSubstring("states that can no longer be entered"))))
@@ -202,6 +213,51 @@ var _ = Describe("States", func() {
 
 		d = compared(edit{"event: force\n  to: open", "event: force\n  to: locked"}, edit{"event: push\n  to: open", "event: push\n  to: closed"})
 		Expect(said(d)).To(ContainSubstring("states that can no longer be entered: open"))
+	})
+
+	It("that only one of the tables has are told by the rows that fire there", func() {
+		ajar := edit{"  open:   {about: One can walk through.}", "  open:   {about: One can walk through.}\n  ajar:   {about: A chain holds it.}"}
+		chained := row("stay-open") + "- id: unchain\n  about: Drawn.\n  from: ajar\n  event: unchain\n  to: open\n  when: [pushed]\n  requeue: 1m\n" +
+			"- id: never\n  about: Drawn.\n  from: ajar\n  event: never\n  to: open\n  when: [forced]\n  requeue: 1m\n" +
+			"- id: stay-ajar\n  about: Drawn.\n  from: ajar\n  event: nothing\n  to: ajar\n  requeue: 1m\n"
+		now := edited(ajar, edit{"from: [closed, open]", "from: [closed, open, ajar]"}, edit{row("stay-open"), chained})
+		Expect(strings.Split(said(diff.Compare(door("old.yaml", doorTable), door("new.yaml", now), nil)), "\n")).To(Equal([]string{
+			"The meaning changes.",
+			"",
+			"What changes",
+			"  lock: other states",
+			"    fires in ajar, which is new, and leads to locked",
+			"  unchain: a new row",
+			"    fires in ajar, which is new, and leads to open",
+			"  stay-ajar: a new row",
+			"    fires in ajar, which is new, and leads to ajar",
+			"",
+			"States",
+			"  ajar is new",
+			"",
+			"Same meaning",
+			"  never is a new row, and never fires",
+			"",
+			"Reach",
+			"  new rows that can never fire: never",
+		}))
+		Expect(strings.Split(said(diff.Compare(door("old.yaml", now), door("new.yaml", doorTable), nil)), "\n")).To(Equal([]string{
+			"The meaning changes.",
+			"",
+			"What changes",
+			"  lock: other states",
+			"    fired in ajar, which is gone, and led to locked",
+			"  unchain: the row is gone",
+			"    fired in ajar, which is gone, and led to open",
+			"  stay-ajar: the row is gone",
+			"    fired in ajar, which is gone, and led to ajar",
+			"",
+			"States",
+			"  ajar is gone: nothing may be in it when the table changes",
+			"",
+			"Same meaning",
+			"  never is gone, and never fired",
+		}))
 	})
 
 	It("in which a machine begins are told", func() {

@@ -3,6 +3,7 @@
 package diff
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -109,8 +110,12 @@ type Edit struct {
 	NewLine int `json:"newLine,omitempty"`
 	// What differs: Added, Removed, …
 	What []string `json:"what"`
-	// Cases are those in which something else comes of it than before.
+	// Cases are those in which something else comes of it than before, in the states that both tables have.
 	Cases []Case `json:"cases,omitempty"`
+	// NewWays are what it does in states that only the new table has, LostWays what it did in those that only the old one
+	// has: where it fires, and where it leads.
+	NewWays  []Way `json:"newWays,omitempty"`
+	LostWays []Way `json:"lostWays,omitempty"`
 }
 
 // Is reports whether the row is edited in that way.
@@ -118,7 +123,13 @@ func (e Edit) Is(what string) bool { return slices.Contains(e.What, what) }
 
 // Changes reports whether the edit changes the meaning.
 func (e Edit) Changes() bool {
-	return slices.ContainsFunc(e.Cases, func(c Case) bool { return len(c.Changes) > 0 })
+	return len(e.NewWays)+len(e.LostWays) > 0 || slices.ContainsFunc(e.Cases, Case.changes)
+}
+
+// concerns reports whether a case is one in which the row fired, or fires.
+func (e Edit) concerns(c Case) bool {
+	was := c.Old != nil && !e.Is(Added) && c.Old.Row == cmp.Or(e.Was, e.Row)
+	return was || c.New != nil && !e.Is(Removed) && c.New.Row == e.Row
 }
 
 // Extent says how much of what the rows do a Case is.
@@ -150,6 +161,9 @@ type Case struct {
 	// ahead of Old and of New fire. Empty where that gains little.
 	Brief Cover `json:"brief,omitempty"`
 }
+
+// changes reports whether the meaning of the cases is another one.
+func (c Case) changes() bool { return len(c.Changes) > 0 }
 
 // Fired is a row with all that comes of it.
 type Fired struct {

@@ -3,9 +3,11 @@
 package diff_test
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,6 +229,73 @@ func checkExtent(t *rapid.T, c diff.Case, covered bool, a, b *machine.Row) {
 	if c.Extent == diff.Whenever && stands(c.New, b) && c.New != nil && c.New.Row == b.ID && !covered {
 		t.Fatalf("%s fires in a case that %q leaves out", b.ID, c.Extent)
 	}
+}
+
+// A state that only one table has is told row by row: what can fire there, where it leads, and nothing else.
+func TestWhatFiresInAStateOfOneTableIsTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorlds(t)
+		without := *w.old
+		without.States = without.States[:1]
+		ways := func(table *machine.Table) map[string]bool {
+			fire := map[string]bool{}
+			for _, assignment := range w.cases {
+				if r, _ := w.fires(table, "there", assignment); r != nil {
+					fire[r.ID+" leads to "+r.To] = true
+				}
+			}
+			return fire
+		}
+		told := func(d diff.Difference, side func(diff.Edit) (string, []diff.Way)) map[string]bool {
+			fire := map[string]bool{}
+			for _, e := range d.Edits {
+				id, ways := side(e)
+				for _, way := range ways {
+					fire[id+" leads to "+way.To] = true
+				}
+			}
+			return fire
+		}
+		came := told(diff.Compare(w.model(&without), w.model(w.new), nil), func(e diff.Edit) (string, []diff.Way) { return e.Row, e.NewWays })
+		if is := ways(w.new); !reflect.DeepEqual(came, is) {
+			t.Fatalf("in the new state fires %v, told is %v", is, came)
+		}
+		went := told(diff.Compare(w.model(w.new), w.model(&without), nil),
+			func(e diff.Edit) (string, []diff.Way) { return cmp.Or(e.Was, e.Row), e.LostWays })
+		if was := ways(w.new); !reflect.DeepEqual(went, was) {
+			t.Fatalf("in the state that is gone fired %v, told is %v", was, went)
+		}
+	})
+}
+
+// Nothing that fires is said not to, and nothing that was edited is passed over.
+func TestEveryEditedRowIsToldForWhatItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorlds(t)
+		d := diff.Compare(w.model(w.old), w.model(w.new), nil)
+		text := said(d)
+		fire := map[string]bool{}
+		for _, table := range []*machine.Table{w.old, w.new} {
+			for _, state := range states {
+				for _, assignment := range w.cases {
+					if r, _ := w.fires(table, state, assignment); r != nil {
+						fire[r.ID] = true
+					}
+				}
+			}
+		}
+		for _, e := range d.Edits {
+			if never := e.Row + " is a new row, and never fires"; fire[e.Row] && strings.Contains(text, never) {
+				t.Fatalf("%s fires, and told is:\n%s", e.Row, text)
+			}
+			if never := e.Row + " is gone, and never fired"; fire[e.Row] && strings.Contains(text, never) {
+				t.Fatalf("%s fired, and told is:\n%s", e.Row, text)
+			}
+			if !strings.Contains(text, e.Row) {
+				t.Fatalf("%s is edited (%v), and not told of:\n%s", e.Row, e.What, text)
+			}
+		}
+	})
 }
 
 // Conditions are as short as they can be: no condition and no clause can go.

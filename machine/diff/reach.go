@@ -39,20 +39,39 @@ func (c *comparison) note(side int, m *machine.Model, state string, rows []*mach
 	}
 }
 
-// alone notes the states that only one table has.
+// alone notes the states that only one table has, and what each row does there.
 func (c *comparison) alone(side int, m, other *machine.Model) {
 	for _, s := range m.Table().States {
 		if _, common := other.Table().State(s.Name); !common {
 			rows := m.Rows(s.Name)
 			space := newSpace(c.new, rows...)
-			c.note(side, m, s.Name, rows, space.fires(rows))
+			fires := space.fires(rows)
+			c.note(side, m, s.Name, rows, fires)
+			for i, r := range rows {
+				if fires[i] != none {
+					c.aloneWay(side, r, Way{s.Name, r.To})
+				}
+			}
 		}
 	}
 }
 
+// aloneWay tells what a row does in a state that only one table has by the edit that brings it there, or takes it away.
+func (c *comparison) aloneWay(side int, r *machine.Row, w Way) {
+	row := c.now(r)
+	if c.edits[row] == nil {
+		// A row can be tried in a state that its table lacks, which law known-names refuses: then the state came, not the row.
+		c.mark(row, From)
+	}
+	e := c.edits[row]
+	if side == 0 {
+		e.LostWays = append(e.LostWays, w)
+	} else {
+		e.NewWays = append(e.NewWays, w)
+	}
+}
+
 func (c *comparison) reach() Reach {
-	c.alone(0, c.old, c.new)
-	c.alone(1, c.new, c.old)
 	var r Reach
 	var common []string
 	for _, name := range c.new.Table().StateNames() {

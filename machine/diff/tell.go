@@ -78,15 +78,20 @@ func (t teller) changes() []item {
 	var items []item
 	shared := map[string]int{}
 	for _, e := range t.Edits {
+		i := item{text: t.headed(e)}
+		if others := t.toldWith(e, Case.changes); !e.Changes() && e.matters() && others != nil {
+			i.text += "; what comes of it is told with " + t.names(others)
+			items = append(items, i)
+		}
 		if !e.Changes() {
 			continue
 		}
-		i := item{text: t.headed(e)}
 		for _, c := range e.Cases {
-			if len(c.Changes) > 0 {
+			if c.changes() {
 				i.items = append(i.items, t.told(e, c))
 			}
 		}
+		i.items = append(i.items, t.alone(e)...)
 		if key, alike := t.alike(e); alike {
 			if at, seen := shared[key]; seen {
 				first := &items[at]
@@ -97,6 +102,30 @@ func (t teller) changes() []item {
 			i = item{text: t.name(e.Row) + ": " + key}
 		}
 		items = append(items, i)
+	}
+	return items
+}
+
+// toldWith names the rows whose edits are blamed for such cases of this row.
+func (t teller) toldWith(e Edit, such func(Case) bool) []string {
+	var others []string
+	for _, other := range t.Edits {
+		ours := func(c Case) bool { return such(c) && e.concerns(c) }
+		if other.Row != e.Row && slices.ContainsFunc(other.Cases, ours) {
+			others = append(others, other.Row)
+		}
+	}
+	return others
+}
+
+// alone says what the row does in states that only one of the tables has.
+func (t teller) alone(e Edit) []item {
+	var items []item
+	for _, w := range e.LostWays {
+		items = append(items, item{text: fmt.Sprintf("fired in %s, which is gone, and led to %s", t.name(w.From), t.name(w.To))})
+	}
+	for _, w := range e.NewWays {
+		items = append(items, item{text: fmt.Sprintf("fires in %s, which is new, and leads to %s", t.name(w.From), t.name(w.To))})
 	}
 	return items
 }
@@ -112,6 +141,11 @@ func (t teller) alike(e Edit) (string, bool) {
 
 var editWords = map[string]string{
 	From: "states", When: "guards", Moved: "place in the order", To: "target", Do: "effects", Requeue: "requeue",
+}
+
+// matters reports whether more of the row is edited than its names.
+func (e Edit) matters() bool {
+	return slices.ContainsFunc(e.What, func(what string) bool { return what == Added || what == Removed || editWords[what] != "" })
 }
 
 // headed says what was done to a row: "pending-held: target and effects".
