@@ -62,9 +62,10 @@ func newFreezeCommand() *cobra.Command {
 		Short: "Let no rotation start in a NodePool, and hold a pending one, until a time",
 		Long: "Let no rotation start in a NodePool, and hold one that is pending, until a time. A drain that has begun is not held. It\n" +
 			"puts the annotations " + rotation.KeyFreeze + " and " + rotation.KeyFreezeReason + " on the NodePool, and needs get and patch\n" +
-			"on nodepools. A time without a zone is one in the zone of the policy's windows. A freeze that lasts longer is not\n" +
-			"shortened without --force: of a NodePool that is named that is an error, with --all or --selector it is left as it is.\n" +
-			"A NodePool that cannot be frozen keeps none of the others from it; the exit status is then 1.",
+			"on nodepools. A time without a zone is one in the zone of the policy's windows; where the zones of several NodePools\n" +
+			"disagree on it, say which with --timezone. A freeze that lasts longer is not shortened without --force: of a NodePool\n" +
+			"that is named that is an error, with --all or --selector it is left as it is. A NodePool that cannot be frozen keeps\n" +
+			"none of the others from it; the exit status is then 1.",
 		Example: "  noderotation freeze api --for 12h --reason \"release of the shop\"\n" +
 			"  noderotation freeze api batch --until \"2026-01-10 02:00\"\n" +
 			"  noderotation freeze --selector workload=api --until 2026-01-10T02:00:00+09:00\n" +
@@ -109,7 +110,7 @@ func (f *freezeFlags) freeze(cmd *cobra.Command, args []string) error {
 
 // end is when the freeze ends, in the zone in which it is thought of.
 func (f *freezeFlags) end(ctx context.Context, freezer *inspect.Freezer, pools []string) (time.Time, error) {
-	zone, err := f.zone(ctx, freezer, pools)
+	zones, err := f.zones(ctx, freezer, pools)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -118,23 +119,25 @@ func (f *freezeFlags) end(ctx context.Context, freezer *inspect.Freezer, pools [
 		if err != nil {
 			return time.Time{}, fmt.Errorf("--for: %w", err)
 		}
-		if zone == nil {
-			zone = time.UTC
+		zone := time.UTC
+		if len(zones) > 0 {
+			zone = zones[0].Location
 		}
 		return freezer.Now.Add(time.Duration(span)).In(zone), nil
 	}
-	return inspect.ParseUntil(f.until, zone)
+	return inspect.ParseUntilAmong(f.until, zones)
 }
 
-func (f *freezeFlags) zone(ctx context.Context, freezer *inspect.Freezer, pools []string) (*time.Location, error) {
+// zones are those of the pools' windows, or the one that is said instead.
+func (f *freezeFlags) zones(ctx context.Context, freezer *inspect.Freezer, pools []string) ([]inspect.Zone, error) {
 	if f.timezone == "" {
-		return freezer.ZoneOf(ctx, pools)
+		return freezer.Zones(ctx, pools)
 	}
 	zone, err := time.LoadLocation(f.timezone)
 	if err != nil || f.timezone == "Local" {
 		return nil, fmt.Errorf("--timezone is %q, which is no time zone; write one such as Asia/Tokyo or UTC", f.timezone)
 	}
-	return zone, nil
+	return []inspect.Zone{{Location: zone}}, nil
 }
 
 func newUnfreezeCommand() *cobra.Command {

@@ -270,21 +270,6 @@ func (f *Freezer) inFlight(ctx context.Context, np *karpenterv1.NodePool, until 
 	return []string{held}
 }
 
-// ZoneOf is the time zone in which a freeze of the pools is thought of: that of the first that can be read, as Zone has it. One
-// that cannot is told of in its turn.
-func (f *Freezer) ZoneOf(ctx context.Context, pools []string) (zone *time.Location, err error) {
-	for n, pool := range pools {
-		found, problem := f.Zone(ctx, pool)
-		if problem == nil {
-			return found, nil
-		}
-		if n == 0 {
-			err = problem
-		}
-	}
-	return nil, err
-}
-
 // Selected lists the names of the pools that a label selector selects; of all with an empty one.
 func (i *Inspector) Selected(ctx context.Context, selector string) ([]string, error) {
 	labels, err := parseSelector(selector)

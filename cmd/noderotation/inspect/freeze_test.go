@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"noderotation.io/noderotation/api/v1alpha1"
 	"noderotation.io/noderotation/cmd/noderotation/inspect"
 	"noderotation.io/noderotation/internal/fleet"
 	"noderotation.io/noderotation/rotation"
@@ -289,23 +290,56 @@ var _ = Describe("The time of a freeze", func() {
 		Entry("never shown by the clock", "2026-03-29 02:30", berlin, "does not occur in Europe/Berlin"),
 	)
 
+	zoned := func(name string, zones ...string) *v1alpha1.RotationPolicy {
+		policy := aPolicy(name, name)
+		windows := policy.Spec.MaintenanceWindows
+		policy.Spec.MaintenanceWindows = nil
+		for _, zone := range zones {
+			windows[0].Timezone = zone
+			policy.Spec.MaintenanceWindows = append(policy.Spec.MaintenanceWindows, windows[0])
+		}
+		return policy
+	}
+	// asked reads a wall clock's time for some of five pools; nobody governs free.
+	asked := func(ctx context.Context, text string, pools ...string) (string, error) {
+		var objects []client.Object
+		for _, pool := range []string{"osaka", "york", "paris", "berlin", "free"} {
+			objects = append(objects, aFleet(pool)...)
+		}
+		objects = append(objects, zoned("osaka", "Asia/Tokyo", "UTC"), zoned("york", "America/New_York"), zoned("paris", "Europe/Paris"), zoned("berlin", "Europe/Berlin"))
+		zones, err := standing(objects...).inspector().Zones(ctx, pools)
+		if err != nil {
+			return "", err
+		}
+		until, err := inspect.ParseUntilAmong(text, zones)
+		return until.Format(time.RFC3339), err
+	}
+
 	It("is thought of in the zone of the policy's first window", func(ctx SpecContext) {
-		objects := append(aFleet("api"), aPolicy("api", "api"))
-		zone, err := standing(objects...).inspector().Zone(ctx, "api")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(zone.String()).To(Equal("Asia/Tokyo"))
-		zone, err = standing(aFleet("api")...).inspector().Zone(ctx, "api")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(zone).To(BeNil())
+		Expect(asked(ctx, "2026-01-10 02:00", "osaka")).To(Equal("2026-01-10T02:00:00+09:00"))
+		_, err := asked(ctx, "2026-01-10 02:00", "free")
+		Expect(err).To(MatchError(ContainSubstring("no policy's windows give one: add --timezone")))
 	})
 
-	It("of several is thought of in the zone of the first that can be read", func(ctx SpecContext) {
-		s := standing(append(aFleet("api"), aPolicy("api", "api"))...)
-		freezer := &inspect.Freezer{Inspector: s.inspector(), Client: s}
-		zone, err := freezer.ZoneOf(ctx, []string{"apo", "api"})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(zone.String()).To(Equal("Asia/Tokyo"))
-		_, err = freezer.ZoneOf(ctx, []string{"apo", "web"})
-		Expect(err).To(MatchError("there is no NodePool apo; did you mean NodePool api?"))
+	It("is that of the pools that have a zone, and can be read", func(ctx SpecContext) {
+		Expect(asked(ctx, "2026-01-10 02:00", "free", "york")).To(Equal("2026-01-10T02:00:00-05:00"))
+		Expect(asked(ctx, "2026-01-10 02:00", "yark", "york")).To(Equal("2026-01-10T02:00:00-05:00"))
+		_, err := asked(ctx, "2026-01-10 02:00", "yark", "osako")
+		Expect(err).To(MatchError("there is no NodePool yark; did you mean NodePool york?"))
+	})
+
+	It("is never guessed where the zones of several pools disagree", func(ctx SpecContext) {
+		_, err := asked(ctx, "2026-01-10 02:00", "free", "osaka", "york")
+		Expect(err).To(MatchError(`--until "2026-01-10 02:00" is one instant in Asia/Tokyo, where the windows of NodePool osaka are, ` +
+			`and another in America/New_York, where those of NodePool york are: add --timezone with the zone that you mean`))
+		Expect(asked(ctx, "2026-01-10 02:00", "paris", "berlin")).To(Equal("2026-01-10T02:00:00+01:00"))
+		Expect(asked(ctx, "2026-01-10T02:00:00Z", "osaka", "york")).To(Equal("2026-01-10T11:00:00+09:00"))
+	})
+
+	It("is refused where the clock of one of the pools never shows it", func(ctx SpecContext) {
+		for _, pools := range [][]string{{"osaka", "berlin"}, {"berlin", "osaka"}} {
+			_, err := asked(ctx, "2026-03-29 02:30", pools...)
+			Expect(err).To(MatchError(ContainSubstring("does not occur in Europe/Berlin")))
+		}
 	})
 })

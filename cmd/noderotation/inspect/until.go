@@ -3,8 +3,10 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -60,19 +62,58 @@ func onTheClock(form, text string, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// Zone is the time zone in which the windows of the pool's policy are written, of the first one where there are several;
-// nil when no policy governs the pool, or when it may not be read.
-func (i *Inspector) Zone(ctx context.Context, pool string) (*time.Location, error) {
-	pools, err := i.named(ctx, pool)
-	if err != nil {
-		return nil, err
-	}
-	l := i.look(pool)
-	assessments, err := l.reader.Policies.Assess(ctx, i.Now)
+// Zone is a time zone in which the windows of some pools are written, and the first of those pools.
+type Zone struct {
+	*time.Location
+
+	pool string
+}
+
+// Zones are the time zones in which freezes of the pools are thought of, each once: those of their policies' windows, of the first
+// one where a policy has several. Pools that no policy governs have none, nor have those that may not be read, which are told of
+// in their turn. The error is that of the first pool where none of them can be read.
+func (i *Inspector) Zones(ctx context.Context, pools []string) ([]Zone, error) {
+	assessments, err := i.look("").reader.Policies.Assess(ctx, i.Now)
 	if err != nil {
 		return nil, Explain("list", err)
 	}
-	return firstZone(rotation.Govern(assessments, pools[0].Labels)), nil
+	var zones []Zone
+	var first error
+	read := false
+	for _, name := range pools {
+		np, err := i.named(ctx, name)
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		read = true
+		zone := firstZone(rotation.Govern(assessments, np[0].Labels))
+		if zone != nil && !slices.ContainsFunc(zones, func(z Zone) bool { return z.String() == zone.String() }) {
+			zones = append(zones, Zone{zone, name})
+		}
+	}
+	if read {
+		return zones, nil
+	}
+	return nil, first
+}
+
+// ParseUntilAmong reads a moment as ParseUntil does, in zones that must agree on it: a wall clock's time that is another
+// instant in one of them is an error, and none is guessed.
+func ParseUntilAmong(text string, zones []Zone) (time.Time, error) {
+	if len(zones) == 0 {
+		return ParseUntil(text, nil)
+	}
+	until, err := ParseUntil(text, zones[0].Location)
+	for _, zone := range zones[1:] {
+		other, problem := ParseUntil(text, zone.Location)
+		if err == nil && problem == nil && !other.Equal(until) {
+			return time.Time{}, fmt.Errorf("--until %q is one instant in %s, where the windows of NodePool %s are, and another in %s, where those of NodePool %s are: "+
+				"add --timezone with the zone that you mean", text, zones[0], zones[0].pool, zone, zone.pool)
+		}
+		err = cmp.Or(err, problem)
+	}
+	return until, err
 }
 
 func firstZone(g rotation.Governance) *time.Location {
