@@ -141,7 +141,7 @@ func (c *comparison) pair(v *view, i, j int) {
 		return
 	}
 	found := Case{
-		States: []string{v.state}, Old: fired(a), New: fired(b), Changes: differ, Extent: Part,
+		States: []string{v.state}, Old: fired(a), New: fired(b), Changes: append([]string{}, differ...), Extent: Part,
 		When: v.words(v.cover(cases, v.or(cases, v.not(v.consistent)))),
 	}
 	switch {

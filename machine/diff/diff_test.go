@@ -168,6 +168,7 @@ var _ = Describe("A change that changes no case", func() {
 		d := compared(edit{"- id: stay-open\n", "- id: lean\n  about: Drawn.\n  from: open\n  event: lean\n  to: open\n  when: [curfew]\n  do: [ring_bell]\n  requeue: 1m\n- id: stay-open\n"})
 		Expect(d.Changed).To(BeFalse())
 		Expect(said(d)).To(ContainSubstring("Names\n  open, when there is a curfew, unless an earlier row fires: was stay-open → open, now lean → open"))
+		Expect(json.Marshal(d.Edits)).To(ContainSubstring(`"changes":[]`))
 	})
 
 	It("tells a new row that never fires, and a row that can no longer", func() {

@@ -151,7 +151,7 @@ type Case struct {
 	Old *Fired `json:"old"`
 	New *Fired `json:"new"`
 	// Changes has To, Do and Requeue as far as they differ. Empty: the meaning
-	// is the same, and told under another id.
+	// is the same, and told under another id; no list is null in JSON.
 	Changes []string `json:"changes"`
 	Extent  Extent   `json:"extent"`
 	// When says exactly which cases they are, among those that the guards'

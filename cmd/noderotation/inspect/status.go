@@ -28,7 +28,7 @@ type Status struct {
 // Status tells of every NodePool, or of the one named.
 func (i *Inspector) Status(ctx context.Context, name string) (*Status, error) {
 	l := i.look(name)
-	status := &Status{At: stamp(i.Now), Table: i.Table, single: name != ""}
+	status := &Status{At: stamp(i.Now), Table: i.Table, NodePools: []Pool{}, single: name != ""}
 	var pools []karpenterv1.NodePool
 	var err error
 	if name == "" {

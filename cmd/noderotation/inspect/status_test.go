@@ -119,8 +119,10 @@ Next change by itself Sat 2026-01-10 03:12:00 Asia/Tokyo, in 12m, by ready_timeo
 	})
 
 	It("has words for a cluster without pools, and for a pool that does not exist", func(ctx SpecContext) {
-		Expect(text(standing().inspector().Status(ctx, ""))).To(Equal("There is no NodePool.\n"))
-		_, err := several().inspector().Status(ctx, "cash")
+		status, err := standing().inspector().Status(ctx, "")
+		Expect(text(status, err)).To(Equal("There is no NodePool.\n"))
+		Expect(json.Marshal(status)).To(ContainSubstring(`"nodePools":[]`))
+		_, err = several().inspector().Status(ctx, "cash")
 		Expect(err).To(MatchError("there is no NodePool cash; did you mean NodePool cache?"))
 	})
 })
