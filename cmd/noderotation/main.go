@@ -15,8 +15,12 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks the command to end, the next one ends it.
+	context.AfterFunc(ctx, stop)
 	name := commandName(os.Args[0])
-	err := calledAs(newRoot(), name).ExecuteContext(ctx)
+	root := calledAs(newRoot(), name)
+	root.SetIn(stoppable{ctx, os.Stdin})
+	err := root.ExecuteContext(ctx)
 	stop()
 	os.Exit(exit(os.Stderr, name, err))
 }
