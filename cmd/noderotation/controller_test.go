@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,12 +20,17 @@ import (
 // run carries out the command line, and returns what it prints and the error that main would print.
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
+	return runUntil(t.Context(), args...)
+}
+
+// runUntil does so until the context ends.
+func runUntil(ctx context.Context, args ...string) (string, error) {
 	var out strings.Builder
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&out)
-	err := root.ExecuteContext(t.Context())
+	err := root.ExecuteContext(ctx)
 	return out.String(), err
 }
 

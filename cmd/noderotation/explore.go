@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -59,7 +60,7 @@ func newTableExploreCommand() *cobra.Command {
 	return cmd
 }
 
-// explored explores, and tells what was. The error is the breach.
+// explored explores, and tells what was. The error is the breach, or what stopped it before it was done.
 func explored(cmd *cobra.Command, explorer explore.Explorer) error {
 	// Nearly all that an exploration makes is garbage at once, and what stays is small.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -79,6 +80,9 @@ func explored(cmd *cobra.Command, explorer explore.Explorer) error {
 			return err
 		}
 		return fmt.Errorf("an invariant breaks in the scene %q: %s", breach.Scene, breach.What)
+	}
+	if stopped := context.Cause(cmd.Context()); stopped != nil {
+		return fmt.Errorf("no invariant breaks as far as was explored, and that was stopped before it was done: %w", stopped)
 	}
 	return nil
 }

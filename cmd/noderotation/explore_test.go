@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -16,6 +18,17 @@ func TestTableExploreTellsWhatItHasTried(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(SatisfyAll(ContainSubstring(" states found in "), ContainSubstring("rows fired"), ContainSubstring("pending-wait"), ContainSubstring("killed after a write")))
+}
+
+// What was found until then is told, and is no answer.
+func TestTableExploreThatIsStoppedHasNotDoneWhatWasAsked(t *testing.T) {
+	g := NewWithT(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	out, err := runUntil(stopped, "table", "explore", "--states", "100000000")
+	g.Expect(err).To(MatchError(SatisfyAll(ContainSubstring("stopped before it was done"), ContainSubstring("context canceled"))))
+	g.Expect(exit(io.Discard, product, err)).To(Equal(1))
+	g.Expect(out).To(ContainSubstring(" states found in "))
 }
 
 // A mistake that every law lets pass is told with the way to it.
