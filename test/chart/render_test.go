@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,6 +20,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"noderotation.io/noderotation/api/v1alpha1"
@@ -52,6 +54,24 @@ var _ = Describe("What the chart renders", func() {
 		Expect(old).NotTo(ContainElement("ValidatingAdmissionPolicy"), "1.29 does not serve it")
 		Expect(old).To(ContainElement("Deployment"))
 	})
+
+	DescribeTable("has names that an API server takes, whatever release and namespace are called",
+		func(ctx SpecContext, name string, arguments ...string) {
+			objects, err := render.TemplateOf(ctx, name, name, append([]string{"--values=test/chart/testdata/full.yaml"}, arguments...)...)
+			Expect(err).NotTo(HaveOccurred())
+			expectNamesApart(objects)
+			deployment := only[*appsv1.Deployment](objects)
+			Expect(deployment.Namespace).To(Equal(name))
+			Expect(deployment.Spec.Selector.MatchLabels).To(HaveKeyWithValue("app.kubernetes.io/instance", name))
+			Expect(deployment.Spec.Template.Labels).To(HaveKeyWithValue("app.kubernetes.io/instance", name))
+			Expect(validation.IsDNS1035Label(only[*corev1.Service](objects).Name)).To(BeEmpty())
+		},
+		Entry("a year", "2024"),
+		Entry("what YAML takes for a number", "1e3"),
+		Entry("what YAML takes for a truth", "true", "--set-string=fullnameOverride=true", "--set-string=serviceAccount.name=null"),
+		Entry("numbers all over", "1e3", "--set-string=serviceAccount.name=12", "--set-string=priorityClassName=34", "--set-string=placeholder.priorityClass.name=56"),
+		Entry("as long as Helm allows", strings.Repeat("a", 53)),
+	)
 
 	It("runs two processes that one election and the restricted Pod Security Standard let run", func(ctx SpecContext) {
 		deployment := only[*appsv1.Deployment](rendered(ctx, named))

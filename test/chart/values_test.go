@@ -28,8 +28,27 @@ var _ = Describe("The values", func() {
 		Entry("a tag for a digest", "--set=image.digest=v1.2.3", "does not match pattern"),
 		Entry("a placeholder that would preempt workloads", "--set=placeholder.priorityClass.value=0", "maximum"),
 		Entry("metrics where the probes are", "--set=metrics.port=8081", "/metrics/port"),
+		Entry("a budget that lets no drain pass", "--set-string=podDisruptionBudget.maxUnavailable=0%", "does not match pattern"),
+		Entry("a budget that lets none pass in two digits", "--set-string=podDisruptionBudget.maxUnavailable=00%", "does not match pattern"),
+		Entry("a budget of more than all", "--set-string=podDisruptionBudget.maxUnavailable=101%", "does not match pattern"),
+		Entry("an interval that Prometheus cannot read", "--set=metrics.serviceMonitor.interval=1.5m", "does not match pattern"),
+		Entry("a timeout whose units stand in another order", "--set=metrics.serviceMonitor.scrapeTimeout=1s1m", "does not match pattern"),
+		Entry("a name that no Service may have", "--set-string=fullnameOverride=1e3", "does not match pattern"),
+		Entry("a name that no object may have", "--set=nameOverride=Rotation", "does not match pattern"),
+		Entry("an account that cannot be", "--set=serviceAccount.name=The_Rotator", "does not match pattern"),
 		Entry("no image", "--set=image.repository=", "image.repository is empty: say where the controller's image is"),
 		Entry("no account at all", "--set=serviceAccount.create=false", "serviceAccount.create is false: name the ServiceAccount"),
+	)
+
+	DescribeTable("are taken where they are right", func(ctx SpecContext, setting string) {
+		rendered(ctx, named, setting)
+	},
+		Entry("a part of the Pods", "--set-string=podDisruptionBudget.maxUnavailable=5%"),
+		Entry("all Pods", "--set-string=podDisruptionBudget.maxUnavailable=100%"),
+		Entry("a number of Pods", "--set=podDisruptionBudget.maxUnavailable=2"),
+		Entry("an interval of two units", "--set=metrics.serviceMonitor.interval=1m30s"),
+		Entry("a lease of a part of a minute", "--set=controller.leaderElection.leaseDuration=1.5m"),
+		Entry("no name of one's own", "--set=fullnameOverride="),
 	)
 
 	It("have a schema that is sealed wherever values.yaml has keys of its own", func() {

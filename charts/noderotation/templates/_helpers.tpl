@@ -1,13 +1,18 @@
-{{/* The name of the release's objects. */}}
+{{/*
+The name of the release's objects. That of the Service is made of it, which has to begin with a letter, and with its suffix may
+have 63 characters, whatever the release is called.
+*/}}
 {{- define "noderotation.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 55 | trimSuffix "-" -}}
 {{- else -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- if regexMatch "^[0-9]" .Release.Name -}}
+{{- printf "%s-%s" $name .Release.Name | trunc 55 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 55 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 55 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -15,7 +20,7 @@
 {{/* What the controller's Pods are selected by. The component tells them from placeholder Pods, which live beside them. */}}
 {{- define "noderotation.selectorLabels" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: controller
 {{- end -}}
 
@@ -48,6 +53,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "noderotation.subjects" -}}
 subjects:
 - kind: ServiceAccount
-  name: {{ include "noderotation.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ include "noderotation.serviceAccountName" . | quote }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end -}}

@@ -47,7 +47,12 @@ func Helm(ctx context.Context, arguments ...string) ([]byte, error) {
 
 // Template renders the chart with these further arguments, such as --values and --set.
 func Template(ctx context.Context, arguments ...string) (Objects, error) {
-	output, err := Helm(ctx, append([]string{"template", Release, Chart(), "--namespace", Namespace}, arguments...)...)
+	return TemplateOf(ctx, Release, Namespace, arguments...)
+}
+
+// TemplateOf does so for another release.
+func TemplateOf(ctx context.Context, release, namespace string, arguments ...string) (Objects, error) {
+	output, err := Helm(ctx, append([]string{"template", release, Chart(), "--namespace", namespace}, arguments...)...)
 	if err != nil {
 		return nil, err
 	}
