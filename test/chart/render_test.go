@@ -73,6 +73,17 @@ var _ = Describe("What the chart renders", func() {
 		Entry("as long as Helm allows", strings.Repeat("a", 53)),
 	)
 
+	It("has the operator's labels on every object, and they take the place of none of its own", func(ctx SpecContext) {
+		objects := rendered(ctx, "--values=test/chart/testdata/full.yaml", `--set-json=commonLabels={"team":"infra","app.kubernetes.io/component":"infra",`+
+			`"app.kubernetes.io/instance":"other","app.kubernetes.io/managed-by":"hands"}`)
+		expectNamesApart(objects)
+		expectSelectorsMeet(objects)
+		for _, object := range objects {
+			Expect(object.GetLabels()).To(HaveKeyWithValue("team", "infra"))
+			Expect(object.GetLabels()).To(HaveKeyWithValue("app.kubernetes.io/component", "controller"))
+		}
+	})
+
 	It("runs two processes that one election and the restricted Pod Security Standard let run", func(ctx SpecContext) {
 		deployment := only[*appsv1.Deployment](rendered(ctx, named))
 		Expect(*deployment.Spec.Replicas).To(BeEquivalentTo(2))

@@ -24,13 +24,22 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: controller
 {{- end -}}
 
-{{- define "noderotation.labels" -}}
+{{/* The labels that every object of the chart has. */}}
+{{- define "noderotation.ownLabels" -}}
 {{ include "noderotation.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
+{{- end -}}
+
+{{/* Those, and the operator's, which never take the place of one: the selectors would no longer meet the Pods. */}}
+{{- define "noderotation.labels" -}}
+{{- $own := include "noderotation.ownLabels" . -}}
+{{ $own }}
+{{- range $key, $value := .Values.commonLabels }}
+{{- if not (hasKey ($own | fromYaml) $key) }}
+{{ dict $key $value | toYaml }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
