@@ -125,10 +125,10 @@ func anchoredPatch(a effects.PatchPool) client.Patch {
 
 // unseenCompanions take out what else the anchor has by now: a cache that lags may not have shown a companion, which would
 // stay behind. Each is set first, since what is not there cannot be removed.
-func unseenCompanions(clear effects.Change) []operation {
+func unseenCompanions(clearing effects.Change) []operation {
 	var ops []operation
 	for _, key := range rotation.AnchorKeys() {
-		if !slices.Contains(clear.Remove, key) {
+		if !slices.Contains(clearing.Remove, key) {
 			ops = append(ops, operation{"add", annotation(key), ""}, operation{Op: "remove", Path: annotation(key)})
 		}
 	}

@@ -26,7 +26,7 @@ func run(t *testing.T, args ...string) (string, error) {
 // runUntil does so until the context ends.
 func runUntil(ctx context.Context, args ...string) (string, error) {
 	var out strings.Builder
-	root := newRoot()
+	root := newRoot() //nolint:contextcheck // a command takes the context that it is executed with
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&out)

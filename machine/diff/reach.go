@@ -42,15 +42,16 @@ func (c *comparison) note(side int, m *machine.Model, state string, rows []*mach
 // alone notes the states that only one table has, and what each row does there.
 func (c *comparison) alone(side int, m, other *machine.Model) {
 	for _, s := range m.Table().States {
-		if _, common := other.Table().State(s.Name); !common {
-			rows := m.Rows(s.Name)
-			space := newSpace(c.new, rows...)
-			fires := space.fires(rows)
-			c.note(side, m, s.Name, rows, fires)
-			for i, r := range rows {
-				if fires[i] != none {
-					c.aloneWay(side, r, Way{s.Name, r.To})
-				}
+		if _, common := other.Table().State(s.Name); common {
+			continue
+		}
+		rows := m.Rows(s.Name)
+		space := newSpace(c.new, rows...)
+		fires := space.fires(rows)
+		c.note(side, m, s.Name, rows, fires)
+		for i, r := range rows {
+			if fires[i] != none {
+				c.aloneWay(side, r, Way{s.Name, r.To})
 			}
 		}
 	}
