@@ -119,14 +119,31 @@ func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
 		if after.Spec.ExpireAfter.Duration != nil {
 			w.queue.add(move(expire), after.CreationTimestamp.Add(*after.Spec.ExpireAfter.Duration))
 		}
-		if !isTrue(after, karpenterv1.ConditionTypeLaunched) {
-			w.later(move(launch), w.delay(w.config.Karpenter.Launch, "launch", after.Name)+w.extra())
-			w.queue.add(move(giveUp), after.CreationTimestamp.Add(registrationTimeout))
-		}
+		w.bringOn(after)
 	}
 	if after.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil) {
 		w.call(move(terminate))
 		w.later(Move{Verb: provision}, w.config.Karpenter.Batch)
+	}
+}
+
+// bringOn has a claim get on from where it stands: one that is created has all before it, one that a world begins with may
+// be anywhere between. A claim that names its Node has registered, whatever its conditions say.
+func (w *World) bringOn(claim *karpenterv1.NodeClaim) {
+	move := func(verb Verb) Move { return Move{verb, cluster.KeyOf(claim), claim.UID} }
+	k := &w.config.Karpenter
+	registered := claim.Status.NodeName != "" || isTrue(claim, karpenterv1.ConditionTypeRegistered)
+	switch {
+	case registered && !isTrue(claim, karpenterv1.ConditionTypeInitialized):
+		w.later(move(initialize), w.delay(k.Initialize, "initialize", claim.Name))
+	case registered:
+	case isTrue(claim, karpenterv1.ConditionTypeLaunched):
+		w.later(move(register), w.delay(k.Register, "register", claim.Name))
+	default:
+		w.later(move(launch), w.delay(k.Launch, "launch", claim.Name)+w.extra())
+	}
+	if !registered {
+		w.queue.add(move(giveUp), claim.CreationTimestamp.Add(registrationTimeout))
 	}
 }
 
@@ -222,7 +239,13 @@ func (w *World) short(zone, claim string) bool {
 const (
 	taintNotReady      = "node.kubernetes.io/not-ready"
 	taintUnschedulable = "node.kubernetes.io/unschedulable"
+	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 )
+
+// passing tells whether a taint goes by itself while its node starts.
+func passing(t corev1.Taint) bool {
+	return t.Key == taintNotReady || t.Key == taintUninitialized || t.Key == karpenterv1.UnregisteredTaintKey
+}
 
 // register has the Node of a launched instance appear, not Ready yet.
 func (w *World) register(move Move) {
@@ -265,7 +288,7 @@ func (w *World) initialize(move Move) {
 	w.tell("karpenter", "has Node %s of NodeClaim %s Ready", node.Name, claim.Name)
 	cluster.Edit(w.Cluster, node, func(n *corev1.Node) {
 		n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool {
-			return t.Key == taintNotReady || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool { return s.MatchTaint(&t) })
+			return passing(t) || slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool { return s.MatchTaint(&t) })
 		})
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	})

@@ -118,7 +118,7 @@ func (w *World) started(h *host) *corev1.Node {
 	switch {
 	case h.node == nil:
 		return w.expected(h.claim)
-	case hasTaint(h.node, taintNotReady):
+	case !isTrue(h.claim, karpenterv1.ConditionTypeInitialized):
 		started := *h.node
 		started.Spec.Taints = h.claim.Spec.Taints
 		return &started
