@@ -102,9 +102,9 @@ func (k *Karpenter) shape(pool string) corev1.ResourceList {
 
 // claimChanged starts what Karpenter does with a claim: its launch, its expiry, its end.
 func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
-	pool := poolOf(before, after)
-	if after == nil || before == nil {
-		w.call(Move{Verb: countPool, On: cluster.Key{Name: pool}})
+	ends := after != nil && after.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil)
+	if after == nil || before == nil || ends {
+		w.recount(poolOf(before, after))
 	}
 	if len(w.disruption.commands) > 0 {
 		w.call(Move{Verb: conclude})
@@ -121,7 +121,7 @@ func (w *World) claimChanged(before, after *karpenterv1.NodeClaim) {
 		}
 		w.bringOn(after)
 	}
-	if after.DeletionTimestamp != nil && (before == nil || before.DeletionTimestamp == nil) {
+	if ends {
 		w.call(move(terminate))
 		w.later(Move{Verb: provision}, w.config.Karpenter.Batch)
 	}
@@ -212,7 +212,7 @@ func (w *World) launch(move Move) {
 		c.Status.Capacity, c.Status.Allocatable = shape, shape
 		c.Status.Conditions = w.with(c.Status.Conditions, karpenterv1.ConditionTypeLaunched)
 	})
-	w.call(Move{Verb: countPool, On: cluster.Key{Name: claim.Labels[rotation.LabelNodePool]}})
+	w.recount(poolOf(claim, nil))
 	if w.stranded() {
 		return
 	}
@@ -314,6 +314,13 @@ func isTrue(claim *karpenterv1.NodeClaim, condition string) bool {
 	})
 }
 
+// counts tells whether Karpenter counts a claim against its pool's limits: not once it is on its way out.
+func (w *World) counts(claim *karpenterv1.NodeClaim) bool {
+	return claim.DeletionTimestamp == nil && !w.commanded(claim.UID)
+}
+
+func (w *World) recount(pool string) { w.call(Move{Verb: countPool, On: cluster.Key{Name: pool}}) }
+
 // countPool keeps status.resources of a limited pool, which the limits are held against.
 func (w *World) countPool(name string) {
 	pool := w.NodePool(name)
@@ -323,6 +330,9 @@ func (w *World) countPool(name string) {
 	used := corev1.ResourceList{}
 	nodes := int64(0)
 	for _, claim := range w.NodeClaimsBy(byPool, name) {
+		if !w.counts(claim) {
+			continue
+		}
 		nodes++
 		capacity := claim.Status.Capacity
 		if len(capacity) == 0 {

@@ -175,9 +175,8 @@ type draft struct {
 	pod   *corev1.Pod
 }
 
-// draftsFor are the claims that these Pods would need; false where one of them would get none.
-func (w *World) draftsFor(homeless []wish) (drafts []*draft, housed bool) {
-	more := map[string]int{}
+// draftsFor are the claims that these Pods would need when this claim leaves; false where one of them would get none.
+func (w *World) draftsFor(leaving *karpenterv1.NodeClaim, homeless []wish) (drafts []*draft, housed bool) {
 	for i := range homeless {
 		wish := &homeless[i]
 		if slices.ContainsFunc(drafts, func(d *draft) bool {
@@ -189,12 +188,11 @@ func (w *World) draftsFor(homeless []wish) (drafts []*draft, housed bool) {
 		}) {
 			continue
 		}
-		d := w.draftFor(wish, more)
+		d := w.draftFor(wish, leaving, drafts)
 		if d == nil {
 			return nil, false
 		}
 		d.host.room = d.host.room.minus(wish.requests)
-		more[d.claim.Labels[rotation.LabelNodePool]]++
 		drafts = append(drafts, d)
 	}
 	return drafts, true

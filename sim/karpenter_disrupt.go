@@ -154,7 +154,7 @@ func (w *World) replace(claim *karpenterv1.NodeClaim) bool {
 		return false
 	}
 	m := w.rehouse(w.Node(claim.Status.NodeName))
-	drafts, housed := w.draftsFor(m.homeless)
+	drafts, housed := w.draftsFor(claim, m.homeless)
 	switch {
 	case !housed:
 		w.leave(claim, reason, "its Pods would find no place")
@@ -197,6 +197,7 @@ func (w *World) begin(claim *karpenterv1.NodeClaim, reason karpenterv1.Disruptio
 		}
 	}
 	w.disruption.commands = append(w.disruption.commands, c)
+	w.recount(poolOf(claim, nil))
 	w.queue.add(Move{Verb: conclude}, w.now.Add(commandTimeout+time.Second))
 	w.conclude()
 }
@@ -245,6 +246,7 @@ func (w *World) letBe(claim *karpenterv1.NodeClaim) {
 	cluster.Edit(w.Cluster, claim, func(c *karpenterv1.NodeClaim) {
 		c.Status.Conditions = without(c.Status.Conditions, karpenterv1.ConditionTypeDisruptionReason)
 	})
+	w.recount(poolOf(claim, nil))
 	w.lookAt(w.now.Add(disruptionPoll))
 }
 

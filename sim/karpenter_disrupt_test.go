@@ -47,6 +47,31 @@ var _ = Describe("Drift in the simulated cluster (§3.4)", func() {
 		Expect(claimsOf(w, pool)).To(Equal(2))
 	})
 
+	It("replaces a node of a pool that its limits fill: what is on its way out does not count", func() {
+		drifts(idle, "api-0")
+		w := aWorld(config, []sim.Fleet{aFull(pool)}, aPolicy())
+		w.RunUntil(opening.Add(idle + 10*time.Second))
+		Expect(claimsOf(w, pool)).To(Equal(3))
+		Expect(nodesCounted(w, pool)).To(Equal(int64(2)))
+
+		w.RunUntil(opening.Add(idle + 10*time.Minute))
+		Expect(w.NodeClaim("api-0")).To(BeNil())
+		Expect(claimsOf(w, pool)).To(Equal(2))
+	})
+
+	It("counts a node again that is let be", func() {
+		config.Karpenter.Shortages = []sim.Shortage{{From: start, Until: opening}}
+		drifts(idle, "api-0")
+		w := aWorld(config, []sim.Fleet{aFull(pool)}, aPolicy())
+		w.RunUntil(opening.Add(idle + 2*time.Second))
+		Expect(claimsOf(w, pool)).To(Equal(3))
+		Expect(nodesCounted(w, pool)).To(Equal(int64(2)))
+
+		w.RunUntil(opening.Add(idle + 9*time.Second))
+		Expect(claimsOf(w, pool)).To(Equal(2))
+		Expect(nodesCounted(w, pool)).To(Equal(int64(2)))
+	})
+
 	It("needs no new node where the Pods fit on the others", func() {
 		fleet := aFleet(pool, day, day)
 		fleet.PodsPerNode = 1
@@ -235,6 +260,15 @@ var _ = Describe("A node that goes in the simulated cluster (§4.2)", func() {
 		Expect(claimsOf(w, pool)).To(Equal(3))
 	})
 
+	It("is no longer counted against its pool's limits (§3.3)", func() {
+		config := aConfig()
+		config.Script = []sim.Happening{gone}
+		w := aWorld(config, []sim.Fleet{aFull(pool)}, aPolicy(), aBudget(pool, 4))
+		w.RunUntil(opening.Add(idle + time.Minute))
+		Expect(claimsOf(w, pool)).To(Equal(3))
+		Expect(nodesCounted(w, pool)).To(Equal(int64(2)))
+	})
+
 	It("has none launched for Pods that no budget will ever let go, until its time is up", func() {
 		config := aConfig()
 		config.Script = []sim.Happening{gone}
@@ -249,3 +283,16 @@ var _ = Describe("A node that goes in the simulated cluster (§4.2)", func() {
 		Expect(claimsOf(w, pool)).To(Equal(2))
 	})
 })
+
+// aFull is a pool of two nodes whose limits leave room for no third, by number and by CPU.
+func aFull(pool string) sim.Fleet {
+	fleet := aFleet(pool, day, day)
+	fleet.Limits = corev1.ResourceList{"nodes": *quantity("2"), corev1.ResourceCPU: *quantity("9")}
+	return fleet
+}
+
+// nodesCounted is how many nodes Karpenter counts against the pool's limits.
+func nodesCounted(w *sim.World, pool string) int64 {
+	counted := w.NodePool(pool).Status.Resources["nodes"]
+	return counted.Value()
+}

@@ -156,20 +156,21 @@ func (w *World) poolsFor(pod *corev1.Pod) []*karpenterv1.NodePool {
 
 // claimFor creates a claim for the Pod, in the first pool and the best zone that will do; nil when none will.
 func (w *World) claimFor(wish *wish) (h *host, pool string) {
-	d := w.draftFor(wish, nil)
+	d := w.draftFor(wish, nil, nil)
 	if d == nil || !w.launchDraft(d) {
 		return nil, ""
 	}
 	return d.host, d.claim.Labels[rotation.LabelNodePool]
 }
 
-// draftFor is a claim that would do for the Pod while its pool gets so many more claims; nil when none would.
-func (w *World) draftFor(wish *wish, more map[string]int) *draft {
+// draftFor is a claim that would do for the Pod beside those other drafts, when this claim leaves; nil when none would.
+func (w *World) draftFor(wish *wish, leaving *karpenterv1.NodeClaim, beside []*draft) *draft {
 	for _, np := range w.poolsFor(wish.pod) {
-		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np, more[np.Name]) {
+		more := draftsOf(np.Name, beside)
+		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np, leaving, more) {
 			continue
 		}
-		claim := w.draft(np, more[np.Name])
+		claim := w.draft(np, more)
 		asWished(claim, np, wish.pod)
 		for _, zone := range w.zonesOf(np, wish) {
 			claim.Labels[corev1.LabelTopologyZone] = zone
@@ -247,22 +248,39 @@ func (w *World) claimName(pool string, first int) string {
 	}
 }
 
-// withinLimits tells whether the pool may have one more node of its shape beside so many others that it is to get.
-func (w *World) withinLimits(pool *karpenterv1.NodePool, more int) bool {
+// draftsOf counts the drafts of a pool.
+func draftsOf(pool string, drafts []*draft) int {
+	n := 0
+	for _, d := range drafts {
+		if d.claim.Labels[rotation.LabelNodePool] == pool {
+			n++
+		}
+	}
+	return n
+}
+
+// withinLimits tells whether the pool may have one more node of its shape beside so many others that it is to get, when
+// this claim leaves.
+func (w *World) withinLimits(pool *karpenterv1.NodePool, leaving *karpenterv1.NodeClaim, more int) bool {
 	if len(pool.Spec.Limits) == 0 {
 		return true
 	}
-	claims := w.NodeClaimsBy(byPool, pool.Name)
+	nodes := more
+	for _, claim := range w.NodeClaimsBy(byPool, pool.Name) {
+		if w.counts(claim) && (leaving == nil || claim.UID != leaving.UID) {
+			nodes++
+		}
+	}
 	shape := w.config.Karpenter.shape(pool.Name)
 	for name, limit := range pool.Spec.Limits {
 		if name == "nodes" {
-			if int64(len(claims)+more) >= limit.Value() {
+			if int64(nodes) >= limit.Value() {
 				return false
 			}
 			continue
 		}
 		used := shape[name].DeepCopy()
-		for range len(claims) + more {
+		for range nodes {
 			used.Add(shape[name])
 		}
 		if used.Cmp(limit) > 0 {
