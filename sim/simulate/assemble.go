@@ -42,9 +42,7 @@ func (in *Input) assemble(o Options) (sim.Config, []client.Object) {
 	for _, b := range in.Budgets {
 		objects = append(objects, b)
 	}
-	for _, t := range in.Troubles {
-		t.befall(&config, o)
-	}
+	in.befall(&config, o)
 	in.grantGrace(&config, objects)
 	return config, objects
 }

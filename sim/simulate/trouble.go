@@ -36,8 +36,42 @@ func (s Stretch) script(config *sim.Config, o Options, begins string, begin func
 	}
 }
 
-// befall adds the trouble to a world.
-func (t *Trouble) befall(config *sim.Config, o Options) {
+// befall adds all troubles to a world. What several of them say of one time is what the strongest says: the end of one
+// ends no other.
+func (in *Input) befall(config *sim.Config, o Options) {
+	var drains, outages []spell
+	freezes := map[string][]spell{}
+	var frozen []string // pools, in the order of the input
+	blockades := 0
+	for _, t := range in.Troubles {
+		t.impede(config, o)
+		for _, s := range t.SlowDrains {
+			drains = append(drains, s.spell(o, time.Duration(s.EndsAfter)))
+		}
+		for _, s := range t.Outages {
+			outages = append(outages, s.spell(o, 1))
+		}
+		for _, f := range t.Freezes {
+			if freezes[f.Pool] == nil {
+				frozen = append(frozen, f.Pool)
+			}
+			_, until := f.bounds(o)
+			freezes[f.Pool] = append(freezes[f.Pool], f.spell(o, until.Sub(o.Start)))
+		}
+		for _, b := range t.BlockingBudgets {
+			b.befall(config, o, fmt.Sprintf("blocks-%d", blockades))
+			blockades++
+		}
+	}
+	slowDrains(config, turns(drains, o))
+	stopController(config, o, turns(outages, o))
+	for _, pool := range frozen {
+		freeze(config, o, pool, turns(freezes[pool], o))
+	}
+}
+
+// impede is what the cloud does.
+func (t *Trouble) impede(config *sim.Config, o Options) {
 	for _, s := range t.Shortages {
 		from, until := s.bounds(o)
 		config.Karpenter.Shortages = append(config.Karpenter.Shortages, sim.Shortage{Zone: s.Zone, From: from, Until: until, Chance: ptr.Deref(s.Chance, 0)})
@@ -46,27 +80,88 @@ func (t *Trouble) befall(config *sim.Config, o Options) {
 		from, until := s.bounds(o)
 		config.Karpenter.Slow = append(config.Karpenter.Slow, sim.Slowness{From: from, Until: until, Extra: time.Duration(s.Extra)})
 	}
-	for _, s := range t.SlowDrains {
-		length := time.Duration(s.EndsAfter)
-		s.script(config, o, "has Pods end slowly", func(w *sim.World) { w.SlowDown(length) },
-			"has Pods end as usual", func(w *sim.World) { w.SlowDown(0) })
-	}
-	for _, s := range t.Outages {
-		if from, _ := s.bounds(o); !from.After(o.Start) {
-			config.Controller.Absent = true
+}
+
+// spell is a stretch of trouble in a run, and how strong it is.
+type spell struct {
+	from, until time.Time
+	strength    time.Duration
+}
+
+func (s Stretch) spell(o Options, strength time.Duration) spell {
+	from, until := s.bounds(o)
+	return spell{from, until, strength}
+}
+
+// turn is an instant from which on trouble is so strong; zero for none.
+type turn struct {
+	at       time.Time
+	strength time.Duration
+}
+
+// turns are the instants of a run at which the strongest of some spells is another than before, in order.
+func turns(spells []spell, o Options) []turn {
+	instants := []time.Time{o.Start}
+	for _, s := range spells {
+		for _, t := range []time.Time{s.from, s.until} {
+			if t.After(o.Start) && t.Before(o.end()) {
+				instants = append(instants, t)
+			}
 		}
-		s.script(config, o, "loses the controller", (*sim.World).StopController, "has the controller back", (*sim.World).StartController)
 	}
-	for _, f := range t.Freezes {
-		from, until := f.bounds(o)
-		config.Script = append(config.Script, sim.Happening{At: from, What: "freezes NodePool " + f.Pool, Do: func(w *sim.World) { w.Freeze(f.Pool, until) }})
+	slices.SortFunc(instants, time.Time.Compare)
+	var all []turn
+	var before time.Duration
+	for _, at := range instants {
+		var strongest time.Duration
+		for _, s := range spells {
+			if !at.Before(s.from) && at.Before(s.until) {
+				strongest = max(strongest, s.strength)
+			}
+		}
+		if strongest != before {
+			all = append(all, turn{at, strongest})
+		}
+		before = strongest
 	}
-	for i, b := range t.BlockingBudgets {
-		t.blockade(config, o, i, b)
+	return all
+}
+
+func slowDrains(config *sim.Config, turns []turn) {
+	for _, t := range turns {
+		what := "has Pods end slowly"
+		if t.strength == 0 {
+			what = "has Pods end as usual"
+		}
+		config.Script = append(config.Script, sim.Happening{At: t.at, What: what, Do: func(w *sim.World) { w.SlowDown(t.strength) }})
 	}
 }
 
-func (t *Trouble) blockade(config *sim.Config, o Options, i int, b Blockade) {
+func stopController(config *sim.Config, o Options, turns []turn) {
+	for _, t := range turns {
+		h := sim.Happening{At: t.at, What: "loses the controller", Do: (*sim.World).StopController}
+		if t.strength == 0 {
+			h.What, h.Do = "has the controller back", (*sim.World).StartController
+		}
+		config.Script = append(config.Script, h)
+		config.Controller.Absent = config.Controller.Absent || t.at.Equal(o.Start)
+	}
+}
+
+// freeze holds a pool; each freeze ends by itself.
+func freeze(config *sim.Config, o Options, pool string, turns []turn) {
+	for _, t := range turns {
+		if t.strength == 0 {
+			continue
+		}
+		config.Script = append(config.Script, sim.Happening{
+			At: t.at, What: "freezes NodePool " + pool, Do: func(w *sim.World) { w.Freeze(pool, o.Start.Add(t.strength)) },
+		})
+	}
+}
+
+// befall adds a budget of this name to each namespace.
+func (b Blockade) befall(config *sim.Config, o Options, name string) {
 	var namespaces []string
 	for _, load := range config.Workloads {
 		if b.Namespace == "" || load.Namespace == b.Namespace {
@@ -75,7 +170,6 @@ func (t *Trouble) blockade(config *sim.Config, o Options, i int, b Blockade) {
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
-		name := fmt.Sprintf("blocks-%d", i)
 		b.script(config, o,
 			"creates PodDisruptionBudget "+namespace+"/"+name+", which allows nothing", func(w *sim.World) {
 				budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -58,6 +58,32 @@ var _ = Describe("Trouble", func() {
 		Expect(codes(result)).To(ContainElement(simulate.PoolNotGoverned))
 	})
 
+	DescribeTable("of slow drains is as slow as the slowest of those that hold", func(drains string, least time.Duration) {
+		r := first("slowDrains: [" + drains + "]\n")
+		Expect(r.End.Sub(*r.Draining)).To(BeNumerically("~", least, time.Minute))
+	},
+		Entry("after another one's end", "{endsAfter: 10m}, {from: 1h, for: 2h, endsAfter: 40m}", 10*time.Minute),
+		Entry("beside a slower one", "{endsAfter: 10m}, {from: 16h, for: 2h, endsAfter: 40m}", 40*time.Minute),
+		Entry("beside one that is less slow and begins later", "{from: 15h, for: 3h, endsAfter: 40m}, {from: 16h, endsAfter: 10m}", 40*time.Minute),
+		Entry("in a document of its own", "{from: 1h, for: 2h, endsAfter: 40m}]\n---\nkind: Trouble\nslowDrains: [{endsAfter: 10m}", 10*time.Minute),
+	)
+
+	DescribeTable("that lasts goes on where another that it overlaps ends", func(trouble string) {
+		Expect(first(trouble).Start).To(BeTemporally("~", start.Add(20*time.Hour), time.Minute))
+	},
+		Entry("of outages", "outages: [{from: 16h, for: 4h}, {from: 16h30m, for: 1h}]\n"),
+		Entry("of outages, the later one longer", "outages: [{from: 12h, for: 6h}, {from: 16h, for: 4h}]\n"),
+		Entry("of outages of two documents", "outages: [{from: 16h30m, for: 1h}]\n---\nkind: Trouble\noutages: [{from: 16h, for: 4h}]\n"),
+		Entry("of outages one after the other", "outages: [{from: 17h, for: 3h}, {from: 0h, for: 17h}]\n"),
+		Entry("of freezes", "freezes: [{pool: api, from: 16h, for: 4h}, {pool: api, from: 16h30m, for: 1h}]\n"),
+		Entry("of freezes, the later one longer", "freezes: [{pool: api, from: 12h, for: 6h}, {pool: api, from: 16h, for: 4h}]\n"),
+	)
+
+	It("of blocking budgets of two documents blocks until the last of them goes (§5.2)", func() {
+		r := first("blockingBudgets: [{namespace: api, for: 2d}]\n---\nkind: Trouble\nblockingBudgets: [{namespace: api, for: 1h}]\n")
+		Expect(r.End.Sub(*r.Draining)).To(BeNumerically("~", time.Hour, 2*time.Minute))
+	})
+
 	DescribeTable("is told by what it met", func(trouble, says string) {
 		result, err := run(5*day, policy+fleet+"kind: Trouble\n"+trouble)
 		Expect(err).NotTo(HaveOccurred())
