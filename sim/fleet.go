@@ -33,8 +33,9 @@ type Fleet struct {
 	CPU, Memory string
 	// Roaming Pods may be placed in any pool.
 	Roaming bool
-	// ReadyAfter and EndsAfter of the Pods; Grace is their terminationGracePeriodSeconds, 30 s if zero.
-	ReadyAfter, EndsAfter, Grace time.Duration
+	// ReadyAfter and EndsAfter of the Pods; Grace is their terminationGracePeriodSeconds, 30 s if nil.
+	ReadyAfter, EndsAfter time.Duration
+	Grace                 *time.Duration
 	// Shape of a node; nil for the world's.
 	Shape corev1.ResourceList
 }
@@ -145,9 +146,9 @@ func (f Fleet) workload() Workload {
 			requests[name] = resource.MustParse(quantity)
 		}
 	}
-	grace := int64(f.Grace / time.Second)
-	if grace == 0 {
-		grace = corev1.DefaultTerminationGracePeriodSeconds
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if f.Grace != nil {
+		grace = int64(*f.Grace / time.Second)
 	}
 	selector := map[string]string{rotation.LabelNodePool: f.Pool}
 	if f.Roaming {

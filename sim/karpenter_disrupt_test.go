@@ -234,7 +234,7 @@ var _ = Describe("Consolidation in the simulated cluster (§3.4)", func() {
 		config.Start = opening
 		config.Karpenter.Underutilized, config.Karpenter.ConsolidateAfter = true, 2*time.Second
 		fleet := aFleet(pool, 10*day, day, day, day)
-		fleet.PodsPerNode, fleet.EndsAfter, fleet.Grace = 1, time.Minute, 2*time.Minute
+		fleet.PodsPerNode, fleet.EndsAfter, fleet.Grace = 1, time.Minute, new(2*time.Minute)
 		w := aWorld(config, []sim.Fleet{fleet}, aPolicy())
 		w.RunUntil(opening.Add(time.Minute)) // in the middle of the drain
 		Expect(rowsOf(config.Trace, pool)).To(Equal([]string{"start", "pending-wait", "drain"}))

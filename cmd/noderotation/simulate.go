@@ -140,7 +140,10 @@ func (f *simulateFlags) tell(out io.Writer, result *simulate.Result) error {
 // optionsOf settles how the run goes: a flag goes before the input's Simulation.
 func (f *simulateFlags) optionsOf(in *simulate.Input, now time.Time) (simulate.Options, error) {
 	s := in.Simulation
-	o := simulate.Options{Start: now, For: time.Duration(s.For), Seed: s.Seed}
+	o := simulate.Options{Start: now, For: 30 * 24 * time.Hour, Seed: s.Seed}
+	if s.For != nil {
+		o.For = time.Duration(*s.For)
+	}
 	if !s.Start.At.IsZero() {
 		o.Start = s.Start.At
 	}
@@ -156,10 +159,10 @@ func (f *simulateFlags) optionsOf(in *simulate.Input, now time.Time) (simulate.O
 		if err != nil {
 			return o, fmt.Errorf("--for: %w", err)
 		}
+		if span == 0 {
+			return o, fmt.Errorf("--for is %s; write how long to simulate, such as 60d", f.span)
+		}
 		o.For = time.Duration(span)
-	}
-	if o.For == 0 {
-		o.For = 30 * 24 * time.Hour
 	}
 	if f.seed != 0 {
 		o.Seed = f.seed

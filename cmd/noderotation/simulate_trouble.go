@@ -53,6 +53,10 @@ func (f *troubleFlags) trouble() (*simulate.Trouble, error) {
 			problems = append(problems, fmt.Errorf("--%s: %w", flag, err))
 			return
 		}
+		if length == 0 {
+			problems = append(problems, fmt.Errorf("--%s is %s, which makes nothing slow: write a duration such as 10m", flag, value))
+			return
+		}
 		add(length)
 		some = true
 	}
@@ -81,5 +85,8 @@ func stretchOf(text string) (simulate.Stretch, error) {
 	if err != nil {
 		return simulate.Stretch{}, fmt.Errorf("%q is no stretch of time: write when it begins and how long it lasts, such as 3d+6h", text)
 	}
-	return simulate.Stretch{From: simulate.After(begins), For: lasts}, nil
+	if lasts == 0 {
+		return simulate.Stretch{}, fmt.Errorf("%q lasts no time: write when it begins and how long it lasts, such as 3d+6h", text)
+	}
+	return simulate.Stretch{From: simulate.After(begins), For: &lasts}, nil
 }

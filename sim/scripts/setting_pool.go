@@ -45,7 +45,7 @@ var poolProperties = properties[*Pool]{
 	"ready":  after(func(p *Pool, d time.Duration) { p.ReadyAfter = d }),
 	"end":    after(func(p *Pool, d time.Duration) { p.EndsAfter = d }),
 	"roam":   flagged(func(p *Pool) { p.Roaming = true }),
-	"grace":  spanned(func(p *Pool, d time.Duration) { p.Grace = d }),
+	"grace":  spanned(func(p *Pool, d time.Duration) { p.Grace = &d }),
 	"label": func(p *Pool, args []string) error {
 		return labelled(args, func(key, value string) {
 			if p.Labels == nil {

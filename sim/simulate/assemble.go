@@ -51,11 +51,12 @@ func (in *Input) assemble(o Options) (sim.Config, []client.Object) {
 func (in *Input) joinFleet(f *Fleet, config *sim.Config, objects []client.Object) []client.Object {
 	fleet := f.fleet()
 	pool := in.pool(f.Pool)
+	atOnce := f.TerminationGracePeriod != nil && *f.TerminationGracePeriod == 0
 	if pool != nil {
 		template := pool.Spec.Template.Spec
 		fleet.ExpireAfter = ptr.Deref(template.ExpireAfter.Duration, 0)
 		if grace := template.TerminationGracePeriod; grace != nil {
-			fleet.TerminationGracePeriod = grace.Duration
+			fleet.TerminationGracePeriod, atOnce = grace.Duration, grace.Duration == 0
 		}
 		if fleet.Zones == nil {
 			fleet.Zones = zonesOf(pool)
@@ -65,6 +66,9 @@ func (in *Input) joinFleet(f *Fleet, config *sim.Config, objects []client.Object
 		fleet.Zones = config.Karpenter.Zones
 	}
 	joined := fleet.Join(config, nil)
+	if atOnce {
+		drainNothing(joined)
+	}
 	if pool != nil {
 		joined = slices.DeleteFunc(joined, func(o client.Object) bool { _, is := o.(*karpenterv1.NodePool); return is })
 	}
@@ -80,6 +84,18 @@ func (in *Input) joinFleet(f *Fleet, config *sim.Config, objects []client.Object
 	return objects
 }
 
+// drainNothing gives a pool and its claims a terminationGracePeriod of zero, which a fleet takes for none.
+func drainNothing(objects []client.Object) {
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *karpenterv1.NodePool:
+			o.Spec.Template.Spec.TerminationGracePeriod = &metav1.Duration{}
+		case *karpenterv1.NodeClaim:
+			o.Spec.TerminationGracePeriod = &metav1.Duration{}
+		}
+	}
+}
+
 // fleet is the description in the simulated cluster's own terms.
 func (f *Fleet) fleet() sim.Fleet {
 	b := f.Workload
@@ -91,9 +107,9 @@ func (f *Fleet) fleet() sim.Fleet {
 	}
 	fleet := sim.Fleet{
 		Pool: f.Pool, Labels: f.Labels, Limits: f.Limits, Zones: f.Zones,
-		ExpireAfter: time.Duration(f.ExpireAfter), TerminationGracePeriod: time.Duration(f.TerminationGracePeriod),
+		ExpireAfter: time.Duration(ptr.Deref(f.ExpireAfter, 0)), TerminationGracePeriod: time.Duration(ptr.Deref(f.TerminationGracePeriod, 0)),
 		PodsPerNode: b.PodsPerNode, CPU: text(b.CPU), Memory: text(b.Memory),
-		ReadyAfter: time.Duration(b.ReadyAfter), EndsAfter: time.Duration(b.EndsAfter), Grace: time.Duration(b.Grace),
+		ReadyAfter: time.Duration(b.ReadyAfter), EndsAfter: time.Duration(b.EndsAfter), Grace: (*time.Duration)(b.Grace),
 		Ages: sim.Ages(f.Nodes, time.Duration(f.Youngest), time.Duration(f.Apart)),
 	}
 	for _, batch := range f.Batches {

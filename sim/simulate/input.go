@@ -141,6 +141,9 @@ var taken = map[string]taking{
 		var runs []*Simulation
 		if s := take(in, &runs, file, node, true, wrong); s != nil {
 			in.Simulation = *s
+			if s.For != nil && *s.For == 0 {
+				wrong.add(in.at(s), "the Simulation lasts 0s; set for to how long it lasts, or leave it out")
+			}
 		}
 	}},
 }

@@ -3,9 +3,14 @@
 package simulate_test
 
 import (
+	"strings"
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
+
+	"noderotation.io/noderotation/sim/simulate"
 )
 
 var _ = DescribeTable("Bad input is told in one sentence, with its line", func(documents string, says types.GomegaMatcher) {
@@ -108,6 +113,27 @@ kind: Trouble
 shortages: [{chance: 20}]
 `,
 		Equal("fleet.yaml:20: a shortage has chance 20; set it above 0 and to at most 1")),
+	Entry("a chance of nothing", policy+fleet+"kind: Trouble\nshortages: [{chance: 0}]\n",
+		Equal("fleet.yaml:19: a shortage has chance 0; set it above 0 and to at most 1")),
+	Entry("an outage of no length", policy+fleet+"kind: Trouble\noutages: [{from: 3d, for: 0s}]\n",
+		Equal("fleet.yaml:19: an outage lasts 0s; set for to how long it lasts, or leave it out: it then lasts to the end of the run")),
+	Entry("lengths of nothing everywhere", policy+fleet+`
+kind: Trouble
+shortages: [{for: 0h}]
+slowProvisioning: [{for: 0h}]
+slowDrains: [{for: 0h, endsAfter: 0s}]
+blockingBudgets: [{for: 0h}]
+freezes: [{pool: api, for: 0h}]
+`,
+		SatisfyAll(ContainSubstring("a shortage lasts 0s; "), ContainSubstring("slow provisioning lasts 0s; "), ContainSubstring("a slow drain lasts 0s; "),
+			ContainSubstring("a blocking budget lasts 0s; "), ContainSubstring("a freeze lasts 0s; "),
+			ContainSubstring("slow provisioning has no extra; "), ContainSubstring("a slow drain has no endsAfter; "))),
+	Entry("a run of no length", policy+fleet+"kind: Simulation\nfor: 0s\n",
+		Equal("fleet.yaml:19: the Simulation lasts 0s; set for to how long it lasts, or leave it out")),
+	Entry("nodes that expire at once", policy+"kind: Fleet\npool: api\nnodes: 1\nexpireAfter: 0s\n",
+		Equal("fleet.yaml:10: Fleet api has expireAfter 0s, with which no node could live; leave it out for nodes that never expire")),
+	Entry("nodes of more than a century", policy+"kind: Fleet\npool: api\nnodes: 4\napart: 36500d\n",
+		Equal("fleet.yaml:10: Fleet api has nodes of more than 36500 days; set apart or nodes lower")),
 	Entry("a kind that is misspelt", policy+"kind: Fleets\n",
 		HavePrefix(`fleet.yaml:10: kind Fleets of apiVersion "" is not known here; the kinds are `)),
 	Entry("no YAML", "kind: [",
@@ -141,6 +167,42 @@ batches: [{nodes: 1, age: 2d}]
 		life := result.Lives[0]
 		Expect(life.Deadline.Sub(life.Born)).To(Equal(30 * day))
 		Expect(result.Verdict.Rotated).To(Equal(1))
+	})
+})
+
+var _ = Describe("A length of zero", func() {
+	first := func(documents string) *simulate.Rotation {
+		result, err := run(2*day, policy+documents+"---\nkind: Trouble\nblockingBudgets: [{namespace: api}]\n")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Rotations).NotTo(BeEmpty())
+		return result.Rotations[0]
+	}
+
+	It("as gracePeriod ends Pods at once", func() {
+		result, err := run(2*day, policy+strings.Replace(fleet, "endsAfter: 5s", "endsAfter: 20s, gracePeriod: 0s", 1))
+		Expect(err).NotTo(HaveOccurred())
+		r := result.Rotations[0]
+		Expect(r.End.Sub(*r.Draining)).To(BeNumerically("<=", 20*time.Second))
+	})
+
+	It("as terminationGracePeriod of a Fleet ends a drain at once, whatever blocks it", func() {
+		r := first(strings.Replace(fleet, "terminationGracePeriod: 1h", "terminationGracePeriod: 0s", 1))
+		Expect(r.End.Sub(*r.Draining)).To(BeNumerically("<", time.Minute))
+	})
+
+	It("as terminationGracePeriod of a Fleet's NodePool does the same", func() {
+		r := first(`
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: api}
+spec: {template: {spec: {expireAfter: 336h, terminationGracePeriod: 0s}}}
+---
+kind: Fleet
+pool: api
+batches: [{nodes: 1, age: 10d}]
+workload: {podsPerNode: 1}
+`)
+		Expect(r.End.Sub(*r.Draining)).To(BeNumerically("<", time.Minute))
 	})
 })
 

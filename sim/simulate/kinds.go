@@ -16,9 +16,9 @@ type Fleet struct {
 	// Pool is the NodePool's name, Labels are its labels, by which policies select it.
 	Pool   string            `json:"pool"`
 	Labels map[string]string `json:"labels"`
-	// ExpireAfter of its nodes; "Never" is the zero.
-	ExpireAfter            Span                `json:"expireAfter"`
-	TerminationGracePeriod Span                `json:"terminationGracePeriod"`
+	// ExpireAfter of its nodes; they never expire without one.
+	ExpireAfter            *Span               `json:"expireAfter"`
+	TerminationGracePeriod *Span               `json:"terminationGracePeriod"`
 	Limits                 corev1.ResourceList `json:"limits"`
 	Zones                  []string            `json:"zones"`
 	// Nodes, the youngest of the age Youngest and each Apart older than the one before.
@@ -51,10 +51,10 @@ type Burden struct {
 	PodsPerNode int                `json:"podsPerNode"`
 	CPU         *resource.Quantity `json:"cpu"`
 	Memory      *resource.Quantity `json:"memory"`
-	// ReadyAfter and EndsAfter are how long a Pod takes to be Ready, and to end; Grace is its grace period.
-	ReadyAfter Span `json:"readyAfter"`
-	EndsAfter  Span `json:"endsAfter"`
-	Grace      Span `json:"gracePeriod"`
+	// ReadyAfter and EndsAfter are how long a Pod takes to be Ready, and to end; Grace is its grace period, 30 s if unset.
+	ReadyAfter Span  `json:"readyAfter"`
+	EndsAfter  Span  `json:"endsAfter"`
+	Grace      *Span `json:"gracePeriod"`
 	// MinAvailable or MaxUnavailable make a PodDisruptionBudget.
 	MinAvailable   *intstr.IntOrString `json:"minAvailable"`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
@@ -65,7 +65,7 @@ type Simulation struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Start      Moment `json:"start"`
-	For        Span   `json:"for"`
+	For        *Span  `json:"for"`
 	Seed       uint64 `json:"seed"`
 	// Title and Lesson are for the reader of the report.
 	Title  string `json:"title"`
@@ -95,7 +95,7 @@ type Trouble struct {
 // Stretch is a time of a run: from a moment on, for so long; without For, to the end of the run.
 type Stretch struct {
 	From Moment `json:"from"`
-	For  Span   `json:"for"`
+	For  *Span  `json:"for"`
 }
 
 // Shortage is a time in which the cloud refuses instances.

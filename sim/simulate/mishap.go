@@ -157,8 +157,8 @@ func (s Stretch) words(o Options) string {
 		begins = packed(s.From.After)
 	}
 	switch {
-	case s.For != 0:
-		return "of " + begins + "+" + packed(time.Duration(s.For))
+	case s.For != nil:
+		return "of " + begins + "+" + packed(time.Duration(*s.For))
 	case !from.After(o.Start):
 		return "of the whole run"
 	default:

@@ -10,7 +10,11 @@ import (
 	"time"
 )
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// mostDays bounds every Span, far within what a time.Duration can hold.
+	mostDays = 36500
+)
 
 // Span is a duration that may be written in days: "60d", "1d12h", "336h".
 type Span time.Duration
@@ -21,7 +25,7 @@ func ParseSpan(text string) (Span, error) {
 	var total time.Duration
 	if counted {
 		n, err := strconv.ParseFloat(days, 64)
-		if err != nil || n < 0 || n > 36500 {
+		if err != nil || !(n >= 0 && n <= mostDays) { // what is no number is neither
 			return 0, fmt.Errorf("%q is no duration: write one such as \"60d\", \"1d12h\" or \"90m\"", text)
 		}
 		total = time.Duration(n * float64(day))
@@ -30,7 +34,7 @@ func ParseSpan(text string) (Span, error) {
 	}
 	if rest != "" || !counted {
 		d, err := time.ParseDuration(rest)
-		if err != nil || d < 0 {
+		if err != nil || d < 0 || d > mostDays*day-total {
 			return 0, fmt.Errorf("%q is no duration: write one such as \"60d\", \"1d12h\" or \"90m\"", text)
 		}
 		total += d

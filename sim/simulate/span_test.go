@@ -17,14 +17,17 @@ var _ = DescribeTable("A span may be written in days", func(text string, means t
 	Expect(time.Duration(span)).To(Equal(means))
 },
 	Entry("days", "60d", 60*day), Entry("days and hours", "1d12h", 36*time.Hour), Entry("half a day", "0.5d", 12*time.Hour),
-	Entry("hours", "336h", 14*day), Entry("minutes and seconds", "1m30s", 90*time.Second), Entry("nothing", "0s", time.Duration(0)))
+	Entry("hours", "336h", 14*day), Entry("minutes and seconds", "1m30s", 90*time.Second), Entry("nothing", "0s", time.Duration(0)),
+	Entry("a century", "36500d", 36500*day))
 
 var _ = DescribeTable("What is no span is refused", func(text string) {
 	_, err := simulate.ParseSpan(text)
 	Expect(err).To(MatchError(ContainSubstring("is no duration")))
 },
 	Entry("empty", ""), Entry("a word", "soon"), Entry("a word with a d", "friday"), Entry("below zero", "-1d"), Entry("hours below zero", "1d-3h"),
-	Entry("no unit", "60"), Entry("two kinds of days", "1d2d"), Entry("more than a century", "99999d"))
+	Entry("no unit", "60"), Entry("two kinds of days", "1d2d"), Entry("more than a century", "99999d"),
+	Entry("no number", "NaNd"), Entry("no end", "Infd"), Entry("more than a century of hours", "876001h"),
+	Entry("more than a century in all", "36500d1h"), Entry("more than the machine can count", "36500d2562047h"))
 
 var _ = DescribeTable("A rough duration has two units", func(d time.Duration, says string) {
 	Expect(simulate.Rough(d)).To(Equal(says))

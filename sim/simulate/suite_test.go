@@ -52,7 +52,7 @@ func example(name string) *simulate.Result {
 	Expect(in.Read(file, data)).To(Succeed())
 	s := in.Simulation
 	result, err := simulate.Run(context.Background(), in, simulate.Options{
-		Start: s.Start.At, For: time.Duration(s.For), Seed: s.Seed, Machine: theTable, Trace: true,
+		Start: s.Start.At, For: time.Duration(*s.For), Seed: s.Seed, Machine: theTable, Trace: true,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return result

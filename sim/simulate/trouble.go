@@ -21,10 +21,10 @@ import (
 // bounds are the stretch's two ends in a run.
 func (s Stretch) bounds(o Options) (from, until time.Time) {
 	from = s.From.in(o.Start)
-	if s.For == 0 {
+	if s.For == nil {
 		return from, o.end()
 	}
-	return from, from.Add(time.Duration(s.For))
+	return from, from.Add(time.Duration(*s.For))
 }
 
 // script adds two happenings, at the ends of the stretch; the second is left out where the run ends before.

@@ -3,6 +3,8 @@
 package simulate_test
 
 import (
+	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -33,6 +35,14 @@ var _ = Describe("Trouble", func() {
 	It("of slow drains has the drain take longer, whatever grace the Pods had", func() {
 		r := first("slowDrains: [{endsAfter: 10m}]\n")
 		Expect(r.End.Sub(*r.Draining)).To(BeNumerically(">", 10*time.Minute))
+	})
+
+	It("of a chance that is no number is refused", func() {
+		in := &simulate.Input{}
+		Expect(in.Read("fleet.yaml", []byte(policy+fleet))).To(Succeed())
+		in.Troubles = []*simulate.Trouble{{Shortages: []simulate.Shortage{{Chance: new(math.NaN())}}}}
+		_, err := simulate.Run(context.Background(), in, simulate.Options{Start: start, For: day, Seed: 1, Machine: theTable})
+		Expect(err).To(MatchError("a shortage has chance NaN; set it above 0 and to at most 1"))
 	})
 
 	It("of a blocking budget has the drain wait for terminationGracePeriod (§5.2)", func() {

@@ -78,6 +78,12 @@ func (in *Input) validateFleet(f *Fleet, wrong *problems) {
 	if f.Nodes < 0 || count == 0 {
 		wrong.add(f.place, "Fleet %s has no nodes; set nodes, or add batches", f.Pool)
 	}
+	if f.Nodes > 1 && f.Apart > (mostDays*Span(day)-f.Youngest)/Span(f.Nodes-1) {
+		wrong.add(f.place, "Fleet %s has nodes of more than %d days; set apart or nodes lower", f.Pool, mostDays)
+	}
+	if f.ExpireAfter != nil && *f.ExpireAfter == 0 {
+		wrong.add(f.place, "Fleet %s has expireAfter 0s, with which no node could live; leave it out for nodes that never expire", f.Pool)
+	}
 	if f.Workload.MinAvailable != nil && f.Workload.MaxUnavailable != nil {
 		wrong.add(f.place, "the workload of Fleet %s has both minAvailable and maxUnavailable; a PodDisruptionBudget takes one of them", f.Pool)
 	}
@@ -85,7 +91,7 @@ func (in *Input) validateFleet(f *Fleet, wrong *problems) {
 	if pool == nil {
 		return
 	}
-	if f.ExpireAfter != 0 || f.TerminationGracePeriod != 0 || f.Limits != nil || f.Labels != nil {
+	if f.ExpireAfter != nil || f.TerminationGracePeriod != nil || f.Limits != nil || f.Labels != nil {
 		wrong.add(f.place, "Fleet %s says again what its NodePool says (%s); leave labels, expireAfter, terminationGracePeriod and limits out",
 			f.Pool, in.at(pool))
 	}
@@ -133,6 +139,7 @@ func (in *Input) validateObjects(wrong *problems) {
 func (in *Input) validateTrouble(wrong *problems) {
 	zones, namespaces, pools := in.zones(), in.namespaces(), in.poolNames()
 	for _, t := range in.Troubles {
+		t.validateLengths(wrong)
 		t.validateShortages(zones, wrong)
 		for _, b := range t.BlockingBudgets {
 			if b.Namespace != "" && !slices.Contains(namespaces, b.Namespace) {
@@ -147,12 +154,45 @@ func (in *Input) validateTrouble(wrong *problems) {
 	}
 }
 
+// validateLengths refuses trouble that would last no time, or do nothing.
+func (t *Trouble) validateLengths(wrong *problems) {
+	lasts := func(what string, s Stretch) {
+		if s.For != nil && *s.For == 0 {
+			wrong.add(t.place, "%s lasts 0s; set for to how long it lasts, or leave it out: it then lasts to the end of the run", what)
+		}
+	}
+	for _, s := range t.Shortages {
+		lasts("a shortage", s.Stretch)
+	}
+	for _, s := range t.SlowProvisioning {
+		lasts("slow provisioning", s.Stretch)
+		if s.Extra == 0 {
+			wrong.add(t.place, "slow provisioning has no extra; set it to how much longer every launch takes")
+		}
+	}
+	for _, s := range t.SlowDrains {
+		lasts("a slow drain", s.Stretch)
+		if s.EndsAfter == 0 {
+			wrong.add(t.place, "a slow drain has no endsAfter; set it to how long every Pod takes to end")
+		}
+	}
+	for _, b := range t.BlockingBudgets {
+		lasts("a blocking budget", b.Stretch)
+	}
+	for _, s := range t.Outages {
+		lasts("an outage", s)
+	}
+	for _, f := range t.Freezes {
+		lasts("a freeze", f.Stretch)
+	}
+}
+
 func (t *Trouble) validateShortages(zones []string, wrong *problems) {
 	for _, s := range t.Shortages {
 		if s.Zone != "" && !slices.Contains(zones, s.Zone) {
 			wrong.add(t.place, "a shortage names zone %s, which is unknown: the zones are %s", s.Zone, strings.Join(zones, ", "))
 		}
-		if s.Chance != nil && (*s.Chance <= 0 || *s.Chance > 1) {
+		if s.Chance != nil && !(*s.Chance > 0 && *s.Chance <= 1) {
 			wrong.add(t.place, "a shortage has chance %g; set it above 0 and to at most 1", *s.Chance)
 		}
 	}
