@@ -3,6 +3,7 @@
 package simulate_test
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -169,6 +170,23 @@ batches: [{nodes: 1, age: 2d}]
 		Expect(result.Verdict.Rotated).To(Equal(1))
 	})
 })
+
+var _ = DescribeTable("A result as JSON has lists where there is nothing to list", func(span time.Duration, documents string) {
+	result, err := run(span, policy+documents)
+	Expect(err).NotTo(HaveOccurred())
+	out, err := json.Marshal(result)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(string(out)).To(SatisfyAll(ContainSubstring(`"rotations":[]`), Not(ContainSubstring("null"))))
+},
+	Entry("of a run in which no rotation begins", time.Hour, fleet),
+	Entry("of a run in which no node ever is", time.Hour, `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: api}
+spec: {template: {spec: {expireAfter: 336h}}}
+`),
+	Entry("of a run without a controller", 5*day, fleet+"kind: Trouble\noutages: [{}]\n"),
+)
 
 var _ = Describe("A length of zero", func() {
 	first := func(documents string) *simulate.Rotation {

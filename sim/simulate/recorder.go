@@ -52,7 +52,8 @@ type governed struct {
 
 func newRecorder(start time.Time) *recorder {
 	return &recorder{
-		start: start, lives: map[string]*Life{}, open: map[string]*Rotation{}, undated: map[string][]*Life{},
+		start: start, order: []*Life{}, rotations: []*Rotation{}, // JSON has lists, never null
+		lives: map[string]*Life{}, open: map[string]*Rotation{}, undated: map[string][]*Life{},
 		pools: map[string]*governed{}, findings: map[subject]bool{}, newest: map[string]*Life{}, fired: map[edge]int{},
 	}
 }

@@ -76,7 +76,7 @@ func Run(ctx context.Context, in *Input, o Options) (*Result, error) {
 
 // result puts together what was taken down.
 func (r *recorder) result(o Options) *Result {
-	result := &Result{Start: o.Start, End: o.end(), Seed: o.Seed, Rotations: r.rotations, Lives: r.order, Findings: []Finding{}}
+	result := &Result{Start: o.Start, End: o.end(), Seed: o.Seed, Rotations: r.rotations, Lives: r.order, Findings: []Finding{}, Pools: []Pool{}}
 	slices.SortStableFunc(result.Lives, func(a, b *Life) int {
 		return cmp.Or(cmp.Compare(a.Pool, b.Pool), a.Born.Compare(b.Born), cmp.Compare(a.Claim, b.Claim))
 	})
