@@ -193,7 +193,7 @@ func (f *simulateFlags) input(cmd *cobra.Command, args []string) (*simulate.Inpu
 	if trouble != nil {
 		in.Troubles = append(in.Troubles, trouble)
 	}
-	for _, told := range in.StandIn() {
+	for _, told := range slices.Concat(in.StandIn(), in.LeaveOut()) {
 		cmd.PrintErrln(told)
 	}
 	return in, errors.Join(problems...)

@@ -139,7 +139,9 @@ func TestSimulateReadsACluster(t *testing.T) {
 	defer server.Close()
 	out, err := run(t, "simulate", "--from-cluster", "--kubeconfig", kubeconfigOf(t, server.URL), "--start", "2026-01-09T00:00:00Z", "--for", "3d")
 	g.Expect(err).NotTo(HaveOccurred(), out)
-	g.Expect(out).To(ContainSubstring("1 of 1 nodes rotated inside windows; none expired"))
+	g.Expect(out).To(SatisfyAll(
+		ContainSubstring("NodeClaim by-hand of the cluster belongs to no NodePool, and is left out\n"),
+		ContainSubstring("1 of 1 nodes rotated inside windows; none expired")))
 }
 
 // A policy that is applied already is tried out as the file has it.
@@ -207,7 +209,8 @@ func aCluster(t *testing.T) http.Handler {
 			`{"metadata":{"name":"api-1","creationTimestamp":"2025-12-29T00:00:00Z","finalizers":["karpenter.sh/termination"],
 			  "labels":{"karpenter.sh/nodepool":"api","topology.kubernetes.io/zone":"a","kubernetes.io/arch":"arm64","karpenter.sh/capacity-type":"spot"}},
 			  "spec":{"expireAfter":"336h","terminationGracePeriod":"1h"},
-			  "status":{"nodeName":"node-1","allocatable":{"cpu":"4","memory":"16Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"},{"type":"Launched","status":"True"},{"type":"Initialized","status":"True"}]}}`),
+			  "status":{"nodeName":"node-1","allocatable":{"cpu":"4","memory":"16Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"},{"type":"Launched","status":"True"},{"type":"Initialized","status":"True"}]}},
+			{"metadata":{"name":"by-hand","creationTimestamp":"2025-12-29T00:00:00Z"}}`),
 		"/api/v1/nodes": list("v1", "Node", ""),
 		"/api/v1/pods": list("v1", "Pod", `{"metadata":{"name":"app-1","namespace":"shop","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app","uid":"1","controller":true}]},
 			"spec":{"nodeName":"node-1","containers":[{"name":"app","resources":{"requests":{"cpu":"3"}}}]},"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`),
