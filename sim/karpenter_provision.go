@@ -104,7 +104,7 @@ func (w *World) hostsOf(pool string, known map[string][]host) []host {
 		}
 		switch b := next(claim.Status.NodeName); {
 		case b == nil:
-			hosts = append(hosts, host{claim, nil, amountsOf(w.config.Karpenter.shape(pool))})
+			hosts = append(hosts, host{claim, nil, w.roomOf(claim)})
 		case b.node.DeletionTimestamp == nil:
 			hosts = append(hosts, host{claim, b.node, w.room(b, nobody)})
 		}
@@ -175,10 +175,7 @@ func (w *World) draftFor(wish *wish, leaving *karpenterv1.NodeClaim, beside []*d
 		for _, zone := range w.zonesOf(np, wish) {
 			claim.Labels[corev1.LabelTopologyZone] = zone
 			node := w.expected(claim)
-			room := amountsOf(node.Status.Allocatable)
-			for _, d := range w.config.Daemons {
-				room = room.minus(amountsOf(d.Requests)).minus(amounts{pods: 1})
-			}
+			room := w.roomOf(claim)
 			if !wish.admits(node) || !room.holds(wish.requests) {
 				continue
 			}

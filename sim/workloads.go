@@ -30,12 +30,6 @@ type Workload struct {
 	EndsAfter time.Duration
 }
 
-// Daemon stands for a DaemonSet: one Pod on every node that it tolerates, and none that keeps a node from being drained.
-type Daemon struct {
-	Namespace, Name string
-	Requests        corev1.ResourceList
-}
-
 const (
 	kindReplicaSet = "ReplicaSet"
 	kindDaemonSet  = "DaemonSet"
@@ -154,24 +148,6 @@ func (w *World) startPod(namespace, name string, template corev1.PodTemplateSpec
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: by.kind, Name: by.name, Controller: new(true)}}
 	if err := w.Adopt(pod); err != nil {
 		w.tell(by.kind, "%s/%s cannot create Pod %s: %v", by.namespace, by.name, name, err)
-	}
-}
-
-// fillDaemons sees to it that every daemon set has its Pod on the node.
-func (w *World) fillDaemons(name string) {
-	node := w.Node(name)
-	if node == nil || node.DeletionTimestamp != nil {
-		return
-	}
-	for _, d := range w.config.Daemons {
-		pod := d.Name + "-" + name
-		if w.Pod(d.Namespace, pod) != nil {
-			continue
-		}
-		w.startPod(d.Namespace, pod, corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			NodeName: name, PriorityClassName: daemonClass, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-			Containers: []corev1.Container{{Name: "daemon", Resources: corev1.ResourceRequirements{Requests: d.Requests}}},
-		}}, owner{kindDaemonSet, d.Namespace, d.Name})
 	}
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	Karpenter Karpenter
 	// Workloads keep their Pods running.
 	Workloads []Workload
-	// Daemons have a Pod on every node.
+	// Daemons have a Pod on every node that they are for.
 	Daemons []Daemon
 	// Script is what happens to the world from outside.
 	Script []Happening
@@ -69,6 +69,7 @@ type World struct {
 	news       news
 	disruption disruption
 	crews      map[cluster.Key]*crew
+	daemons    []daemon
 }
 
 // New is a world with these objects in it, its controller about to start. They become the world's: the caller leaves them
@@ -76,6 +77,7 @@ type World struct {
 func New(config Config, objects ...client.Object) (*World, error) {
 	config = config.withDefaults()
 	w := &World{config: &config, now: config.Start.UTC(), crews: crewsOf(config.Workloads), news: newNews(), rooms: rooms{berths: map[string][]berth{}}}
+	w.daemons = w.daemonsOf(config.Daemons)
 	w.Cluster = cluster.New(w, indexes())
 	w.PriorityClasses = map[string]cluster.PriorityClass{
 		config.Settings.PriorityClass: {Value: placeholderPriority, PreemptionPolicy: corev1.PreemptNever},

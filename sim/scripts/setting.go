@@ -150,7 +150,9 @@ func (p *parser) setting(e Entry) {
 	case "node", "claim":
 		p.apply(e, named(e), func(c clause) error { return changeMember(s, e, c) })
 	case "daemon":
-		daemon := sim.Daemon{Namespace: "kube-system", Name: e.Name, Requests: corev1.ResourceList{}}
+		daemon := sim.Daemon{
+			Namespace: "kube-system", Name: e.Name, Requests: corev1.ResourceList{}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		}
 		p.apply(e, named(e), func(c clause) error { return setQuantity(daemon.Requests, c.key, c.args) })
 		s.Daemons = append(s.Daemons, daemon)
 	case "karpenter":

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"noderotation.io/noderotation/rotation"
 	"noderotation.io/noderotation/sim"
@@ -37,7 +38,7 @@ func (in *Input) guests(config *sim.Config, start time.Time) []client.Object {
 		case by != nil && by.Kind == "DaemonSet":
 			key := client.ObjectKey{Namespace: pod.Namespace, Name: by.Name}
 			if !daemons[key] {
-				config.Daemons = append(config.Daemons, sim.Daemon{Namespace: key.Namespace, Name: key.Name, Requests: requestsOf(pod)})
+				config.Daemons = append(config.Daemons, daemonOf(key, pod))
 			}
 			daemons[key] = true
 		case by != nil:
@@ -55,6 +56,40 @@ func (in *Input) guests(config *sim.Config, start time.Time) []client.Object {
 		}
 	}
 	return objects
+}
+
+// daemonOf is the DaemonSet of a Pod. Which node the Pod itself is for is left out.
+func daemonOf(key client.ObjectKey, pod *corev1.Pod) sim.Daemon {
+	d := sim.Daemon{
+		Namespace: key.Namespace, Name: key.Name, Requests: requestsOf(pod), Tolerations: pod.Spec.Tolerations, NodeSelector: map[string]string{},
+	}
+	for label, value := range pod.Spec.NodeSelector {
+		d.NodeSelector[normal(label)] = value
+	}
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return d
+	}
+	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.DeepCopy()
+	for i := range required.NodeSelectorTerms {
+		term := &required.NodeSelectorTerms[i]
+		term.MatchFields = nil
+		if len(term.MatchExpressions) == 0 {
+			return d // the template asks for nothing: the DaemonSet's controller has added the Node's name alone
+		}
+		for n := range term.MatchExpressions {
+			term.MatchExpressions[n].Key = normal(term.MatchExpressions[n].Key)
+		}
+	}
+	d.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+	return d
+}
+
+// normal is a label by its name of today.
+func normal(label string) string {
+	if today, old := karpenterv1.NormalizedLabels[label]; old {
+		return today
+	}
+	return label
 }
 
 func workloadOf(key client.ObjectKey, pod *corev1.Pod) sim.Workload {
