@@ -6,8 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
-	"noderotation.io/noderotation/rotation"
 )
 
 // Daemon stands for a DaemonSet: one Pod on every node that it is for and tolerates, and none that keeps a node from being
@@ -70,7 +68,7 @@ func (w *World) lasting(node *corev1.Node) *corev1.Node {
 
 // roomOf is what the node that a claim will bring has for other Pods than those of daemon sets.
 func (w *World) roomOf(claim *karpenterv1.NodeClaim) amounts {
-	room := amountsOf(w.config.Karpenter.shape(claim.Labels[rotation.LabelNodePool]))
+	room := amountsOf(w.config.Karpenter.shapeOf(claim).Allocatable)
 	if len(w.daemons) == 0 {
 		return room
 	}

@@ -53,12 +53,8 @@ func Ages(nodes int, youngest, apart time.Duration) []time.Duration {
 func (f Fleet) Join(config *Config, objects []client.Object) []client.Object {
 	if f.Shape == nil {
 		f.Shape = config.Karpenter.withDefaults().Shape
-	} else {
-		if config.Karpenter.Shapes == nil {
-			config.Karpenter.Shapes = map[string]corev1.ResourceList{}
-		}
-		config.Karpenter.Shapes[f.Pool] = f.Shape
 	}
+	config.Karpenter.AddShape(f.Pool, Shape{f.Shape, f.Shape})
 	pool := f.nodePool()
 	objects = append(objects, pool)
 	var load *Workload

@@ -28,9 +28,9 @@ type Karpenter struct {
 	Finish Delay
 	// Zones of the cloud, where a pool does not restrict them.
 	Zones []string
-	// Shape is what a node has to offer to Pods; Shapes by pool go before it.
+	// Shape is what a node has and offers to Pods; the Shapes of its pool, smallest first, go before it.
 	Shape  corev1.ResourceList
-	Shapes map[string]corev1.ResourceList
+	Shapes map[string][]Shape
 	// Shortages are when and where the cloud refuses instances.
 	Shortages []Shortage
 	// Slow are when provisioning takes longer.
@@ -91,13 +91,6 @@ func (k Karpenter) withDefaults() Karpenter {
 		}
 	}
 	return k
-}
-
-func (k *Karpenter) shape(pool string) corev1.ResourceList {
-	if shape, own := k.Shapes[pool]; own {
-		return shape
-	}
-	return k.Shape
 }
 
 // claimChanged starts what Karpenter does with a claim: its launch, its expiry, its end.
@@ -206,10 +199,10 @@ func (w *World) launch(move Move) {
 		w.later(Move{Verb: provision}, w.config.Karpenter.Unavailable)
 		return
 	}
-	shape := w.config.Karpenter.shape(claim.Labels[rotation.LabelNodePool])
+	shape := w.config.Karpenter.shapeOf(claim)
 	next := cluster.Edit(w.Cluster, claim, func(c *karpenterv1.NodeClaim) {
 		c.Status.ProviderID = "sim:///" + c.Name
-		c.Status.Capacity, c.Status.Allocatable = shape, shape
+		c.Status.Capacity, c.Status.Allocatable = shape.Capacity, shape.Allocatable
 		c.Status.Conditions = w.with(c.Status.Conditions, karpenterv1.ConditionTypeLaunched)
 	})
 	w.recount(poolOf(claim, nil))
@@ -265,7 +258,8 @@ func (w *World) register(move Move) {
 		return
 	}
 	cluster.Edit(w.Cluster, node, func(n *corev1.Node) {
-		n.Status.Capacity, n.Status.Allocatable = claim.Status.Capacity, claim.Status.Allocatable
+		shape := w.config.Karpenter.shapeOf(claim)
+		n.Status.Capacity, n.Status.Allocatable = shape.Capacity, shape.Allocatable
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
 	})
 	cluster.Edit(w.Cluster, claim, func(c *karpenterv1.NodeClaim) {
@@ -314,11 +308,6 @@ func isTrue(claim *karpenterv1.NodeClaim, condition string) bool {
 	})
 }
 
-// counts tells whether Karpenter counts a claim against its pool's limits: not once it is on its way out.
-func (w *World) counts(claim *karpenterv1.NodeClaim) bool {
-	return claim.DeletionTimestamp == nil && !w.commanded(claim.UID)
-}
-
 func (w *World) recount(pool string) { w.call(Move{Verb: countPool, On: cluster.Key{Name: pool}}) }
 
 // countPool keeps status.resources of a limited pool, which the limits are held against.
@@ -327,24 +316,7 @@ func (w *World) countPool(name string) {
 	if pool == nil || len(pool.Spec.Limits) == 0 {
 		return
 	}
-	used := corev1.ResourceList{}
-	nodes := int64(0)
-	for _, claim := range w.NodeClaimsBy(byPool, name) {
-		if !w.counts(claim) {
-			continue
-		}
-		nodes++
-		capacity := claim.Status.Capacity
-		if len(capacity) == 0 {
-			capacity = w.config.Karpenter.shape(name)
-		}
-		for resource, quantity := range capacity {
-			sum := used[resource]
-			sum.Add(quantity)
-			used[resource] = sum
-		}
-	}
-	used["nodes"] = *resource.NewQuantity(nodes, resource.DecimalSI)
+	used := w.usage(name, nil, nil)
 	same := len(used) == len(pool.Status.Resources)
 	for resource, quantity := range used {
 		was := pool.Status.Resources[resource]

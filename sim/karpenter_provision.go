@@ -127,11 +127,10 @@ func (w *World) started(h *host) *corev1.Node {
 	}
 }
 
-// expected is the Node that a claim will bring.
+// expected is the Node that a claim will bring, as far as a Pod asks for a Node; roomOf has what it offers.
 func (w *World) expected(claim *karpenterv1.NodeClaim) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: claim.Name, Labels: w.labelsOf(claim)}}
 	node.Spec.Taints = claim.Spec.Taints
-	node.Status.Allocatable = w.config.Karpenter.shape(claim.Labels[rotation.LabelNodePool])
 	return node
 }
 
@@ -166,21 +165,32 @@ func (w *World) claimFor(wish *wish) (h *host, pool string) {
 // draftFor is a claim that would do for the Pod beside those other drafts, when this claim leaves; nil when none would.
 func (w *World) draftFor(wish *wish, leaving *karpenterv1.NodeClaim, beside []*draft) *draft {
 	for _, np := range w.poolsFor(wish.pod) {
-		more := draftsOf(np.Name, beside)
-		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil || !w.withinLimits(np, leaving, more) {
+		if np.DeletionTimestamp != nil || np.Spec.Replicas != nil {
 			continue
 		}
-		claim := w.draft(np, more)
+		shapes := w.affordable(np, leaving, beside)
+		if len(shapes) == 0 {
+			continue
+		}
+		claim := w.draft(np, len(beside))
 		asWished(claim, np, wish.pod)
 		for _, zone := range w.zonesOf(np, wish) {
 			claim.Labels[corev1.LabelTopologyZone] = zone
-			node := w.expected(claim)
-			room := w.roomOf(claim)
-			if !wish.admits(node) || !room.holds(wish.requests) {
-				continue
+			if h := w.shaped(claim, shapes, wish); h != nil {
+				claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
+				return &draft{claim, h, wish.pod}
 			}
-			claim.Spec.Requirements = append(slices.Clone(claim.Spec.Requirements), in(corev1.LabelTopologyZone, zone))
-			return &draft{claim, &host{claim, nil, room}, wish.pod}
+		}
+	}
+	return nil
+}
+
+// shaped has a drafted claim ask for the first of these shapes that will do for the Pod; nil when none will.
+func (w *World) shaped(claim *karpenterv1.NodeClaim, shapes []Shape, wish *wish) *host {
+	for _, shape := range shapes {
+		claim.Spec.Resources.Requests = shape.Allocatable
+		if room := w.roomOf(claim); room.holds(wish.requests) && wish.admits(w.expected(claim)) {
+			return &host{claim, nil, room}
 		}
 	}
 	return nil
@@ -243,48 +253,6 @@ func (w *World) claimName(pool string, first int) string {
 			return name
 		}
 	}
-}
-
-// draftsOf counts the drafts of a pool.
-func draftsOf(pool string, drafts []*draft) int {
-	n := 0
-	for _, d := range drafts {
-		if d.claim.Labels[rotation.LabelNodePool] == pool {
-			n++
-		}
-	}
-	return n
-}
-
-// withinLimits tells whether the pool may have one more node of its shape beside so many others that it is to get, when
-// this claim leaves.
-func (w *World) withinLimits(pool *karpenterv1.NodePool, leaving *karpenterv1.NodeClaim, more int) bool {
-	if len(pool.Spec.Limits) == 0 {
-		return true
-	}
-	nodes := more
-	for _, claim := range w.NodeClaimsBy(byPool, pool.Name) {
-		if w.counts(claim) && (leaving == nil || claim.UID != leaving.UID) {
-			nodes++
-		}
-	}
-	shape := w.config.Karpenter.shape(pool.Name)
-	for name, limit := range pool.Spec.Limits {
-		if name == "nodes" {
-			if int64(nodes) >= limit.Value() {
-				return false
-			}
-			continue
-		}
-		used := shape[name].DeepCopy()
-		for range nodes {
-			used.Add(shape[name])
-		}
-		if used.Cmp(limit) > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // zonesOf are the zones in which Karpenter would ask for a node now: those that the Pod prefers first, then by chance.

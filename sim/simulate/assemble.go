@@ -138,12 +138,12 @@ func (in *Input) members(config *sim.Config) []client.Object {
 	}
 	for _, c := range in.Claims {
 		objects = append(objects, c)
-		pool := c.Labels[rotation.LabelNodePool]
-		if _, known := config.Karpenter.Shapes[pool]; !known && len(c.Status.Allocatable) > 0 {
-			if config.Karpenter.Shapes == nil {
-				config.Karpenter.Shapes = map[string]corev1.ResourceList{}
+		if offers := c.Status.Allocatable; len(offers) > 0 {
+			has := c.Status.Capacity
+			if len(has) == 0 {
+				has = offers
 			}
-			config.Karpenter.Shapes[pool] = c.Status.Allocatable
+			config.Karpenter.AddShape(c.Labels[rotation.LabelNodePool], sim.Shape{Capacity: has, Allocatable: offers})
 		}
 		if name := c.Status.NodeName; name != "" && !nodes[name] {
 			objects = append(objects, nodeOf(c))
