@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"noderotation.io/noderotation/api/v1alpha1"
 	"noderotation.io/noderotation/internal/fleet"
 	"noderotation.io/noderotation/rotation"
 )
@@ -64,6 +65,28 @@ NodePool    api
 	It("of a claim that is not the one to go leaves the rows to its pool's page", func(ctx SpecContext) {
 		Expect(why(ctx, "nodeclaim/api-0")).To(HaveSuffix("The pool's decision is not about this claim; for its rows ask why nodepool/api.\n"))
 		Expect(why(ctx, "api-4xk2z")).To(ContainSubstring("What row start would do now"))
+	})
+
+	It("repeats what the controller itself last said of the pool, where no look at the cluster shows it", func(ctx SpecContext) {
+		saying := func(message string) *server {
+			objects := append(aFleet("api", 10*fleet.Day, time.Hour), aPolicy("api", "api"))
+			with(objects, "api", func(p *v1alpha1.RotationPolicy) {
+				p.Status.NodePools = []v1alpha1.NodePoolStatus{{Name: "web", Message: "another pool's"}, {Name: "api", Message: message}}
+			})
+			return standing(objects...)
+		}
+		refused := "create Pod noderotation/surge-for-api-0: exceeded quota"
+		why, err := saying(refused).inspector().Why(ctx, "nodepool/api")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(why.Reported).To(Equal(refused))
+		Expect(text(why, nil)).To(ContainSubstring("Controller  last told: create Pod noderotation/surge-for-api-0: exceeded quota."))
+
+		By("and nothing that the page says already")
+		ordinary := "A node has come of age, the window is open and the pool has room for a surge; its rotation begins."
+		why, err = saying(ordinary).inspector().Why(ctx, "nodepool/api")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(why.Reported).To(BeEmpty())
+		Expect(text(why, nil)).NotTo(ContainSubstring("last told"))
 	})
 
 	It("means by a Node the claim behind it, and by a name that a claim shares with its Node the claim", func(ctx SpecContext) {
