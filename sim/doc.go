@@ -22,7 +22,8 @@
 // The controller is a process that can be stopped and started, or suspended in the middle of a pass while another one
 // takes over.
 //
-// Left out are prices, so that Karpenter never replaces a node by a cheaper one and consolidates one node at a time; its
+// Left out are prices, so that Karpenter never replaces a node by a cheaper one and consolidates one node at a time; sizes
+// of nodes that a pool is not given, and the one large node that several Pods would share where each is launched one; its
 // nomination of a node for a Pod that has yet to come, which keeps the node from being disrupted for some seconds; static
 // NodePools; node repair; interruptions; Pods whose do-not-disrupt is a duration; and budgets that let unhealthy Pods go.
 //

@@ -12,8 +12,8 @@ import (
 )
 
 // Consolidation: of the nodes that no Pod has come to or left for ConsolidateAfter, an empty one goes, or with Underutilized
-// one whose Pods fit on the others. It is one node at a time here, and never for the sake of a cheaper one: every node of
-// the simulated cloud costs the same.
+// one whose Pods fit on the others. It is one node at a time here, and never for the sake of a cheaper one: the
+// simulated cloud knows no prices.
 
 // stir notes what consolidation has to look at again.
 func (w *World) stir(c cluster.Change) {

@@ -40,7 +40,9 @@ var _ = Describe("A pool whose nodes are of several shapes", func() {
 		delete(requests, corev1.ResourcePods)
 		delete(requests, corev1.ResourceMemory)
 		pod.Spec.Containers[0].Resources.Requests = requests
-		config.Script = append(config.Script, sim.Happening{At: start.Add(after), What: "creates Pod " + name, Do: func(w *sim.World) { Expect(w.Create(pod)).To(Succeed()) }})
+		config.Script = append(config.Script, sim.Happening{
+			At: start.Add(after), What: "creates Pod " + name, Do: func(w *sim.World) { Expect(w.Create(pod)).To(Succeed()) },
+		})
 	}
 	// launched are the CPUs of the nodes that were launched, in the order of their names.
 	launched := func(w *sim.World) []string {

@@ -66,10 +66,11 @@ func daemonOf(key client.ObjectKey, pod *corev1.Pod) sim.Daemon {
 	for label, value := range pod.Spec.NodeSelector {
 		d.NodeSelector[normal(label)] = value
 	}
-	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return d
 	}
-	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.DeepCopy()
+	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.DeepCopy()
 	for i := range required.NodeSelectorTerms {
 		term := &required.NodeSelectorTerms[i]
 		term.MatchFields = nil
