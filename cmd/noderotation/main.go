@@ -31,10 +31,11 @@ func newRoot() *cobra.Command {
 		Short:         "Replace Karpenter nodes before they expire, inside a maintenance window, replacement first",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Version:       versionOf(),
 	}
+	root.SetVersionTemplate(versionLine())
 	root.AddCommand(newControllerCommand(), newSimulateCommand(), newTableCommand(), newVersionCommand(),
 		newStatusCommand(), newWhyCommand(), newFreezeCommand(), newUnfreezeCommand(), newHistoryCommand())
 	addPluginCompletion(root)
-	return root
+	return grouping(root)
 }

@@ -9,7 +9,6 @@ func newTableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table",
 		Short: "Look at a transition table: what it means, and what a change to it would do",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(newTableShowCommand(), newTableGraphCommand(), newTableLintCommand(), newTableDiffCommand(), newTableTestCommand(),
 		newTableExploreCommand())

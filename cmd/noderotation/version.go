@@ -19,11 +19,13 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "noderotation %s (%s)\n", versionOf(), runtime.Version())
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
 }
+
+func versionLine() string { return fmt.Sprintf("%s %s (%s)\n", product, versionOf(), runtime.Version()) }
 
 func versionOf() string {
 	if version != "" {
