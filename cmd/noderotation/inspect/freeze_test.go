@@ -266,6 +266,7 @@ func (m meddled) Patch(ctx context.Context, object client.Object, patch client.P
 
 var _ = Describe("The time of a freeze", func() {
 	berlin, _ := time.LoadLocation("Europe/Berlin")
+	york, _ := time.LoadLocation("America/New_York")
 
 	DescribeTable("is an instant, or the wall clock's in the zone of the policy",
 		func(text string, zone *time.Location, expected string) {
@@ -276,6 +277,8 @@ var _ = Describe("The time of a freeze", func() {
 		Entry("an instant", "2026-01-10T02:00:00+09:00", berlin, "2026-01-09T17:00:00Z"),
 		Entry("an instant, no zone known", "2026-01-10T02:00:00+09:00", nil, "2026-01-09T17:00:00Z"),
 		Entry("a wall clock's", "2026-01-10 02:00", berlin, "2026-01-10T01:00:00Z"),
+		Entry("a wall clock's without the zero", "2026-12-01 2:00", time.UTC, "2026-12-01T02:00:00Z"),
+		Entry("without the zero, the later of two", "2026-11-01 1:30", york, "2026-11-01T06:30:00Z"),
 		Entry("with seconds", "2026-01-10T02:00:30", berlin, "2026-01-10T01:00:30Z"),
 		Entry("the later of two, on the day that the clock is set back", "2026-10-25 02:30", berlin, "2026-10-25T01:30:00Z"),
 	)
@@ -288,6 +291,7 @@ var _ = Describe("The time of a freeze", func() {
 		Entry("words", "tomorrow", berlin, "write one such as 2026-01-10T02:00:00+09:00"),
 		Entry("without a zone", "2026-01-10 02:00", nil, "add --timezone"),
 		Entry("never shown by the clock", "2026-03-29 02:30", berlin, "does not occur in Europe/Berlin"),
+		Entry("never shown by the clock, without the zero", "2026-03-29 2:30", berlin, "does not occur in Europe/Berlin"),
 	)
 
 	zoned := func(name string, zones ...string) *v1alpha1.RotationPolicy {

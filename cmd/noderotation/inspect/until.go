@@ -51,11 +51,16 @@ func onTheClock(form, text string, zone *time.Location) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if t.Format(form) != text {
+	clock, err := time.Parse(form, text) // in UTC, whose clock is never set: what is written
+	if err != nil {
+		return time.Time{}, err
+	}
+	shown := clock.Format(form) // not the text, which may lack zeros
+	if t.Format(form) != shown {
 		return time.Time{}, fmt.Errorf("--until %q does not occur in %s: the clock is set forward over it", text, zone)
 	}
 	for _, back := range []time.Duration{2 * time.Hour, time.Hour, 30 * time.Minute} {
-		if later := t.Add(back); later.Format(form) == text {
+		if later := t.Add(back); later.Format(form) == shown {
 			return later, nil
 		}
 	}
