@@ -24,6 +24,11 @@ type Mishap struct {
 	OpenWindows int `json:"openWindows"`
 	// Text is a sentence on it.
 	Text string `json:"text"`
+
+	// holds tells whether no rotation can begin in it; taken is for how long windows were open in it, and whole whether it had
+	// those windows from their opening to their close.
+	holds, whole bool
+	taken        time.Duration
 }
 
 // part is when a rotation is in the part that a trouble can disturb; from is nil where it never was, and until where it
@@ -49,7 +54,10 @@ func draining(r *Rotation) (from, until *time.Time) { return r.Draining, r.End }
 func (in *Input) mishaps(result *Result, o Options) []Mishap {
 	all := []Mishap{}
 	add := func(what string, s Stretch, pool string, disturbed part) {
-		all = append(all, s.mishap(what, pool, disturbed, result, o))
+		all = append(all, s.mishap(Mishap{What: what}, pool, disturbed, result, o))
+	}
+	hold := func(what string, s Stretch, pool string) {
+		all = append(all, s.mishap(Mishap{What: what, holds: true}, pool, whole, result, o))
 	}
 	for _, t := range in.Troubles {
 		for _, s := range t.Shortages {
@@ -73,10 +81,10 @@ func (in *Input) mishaps(result *Result, o Options) []Mishap {
 			add(what, b.Stretch, in.poolOfNamespace(b.Namespace), draining)
 		}
 		for _, s := range t.Outages {
-			add("outage", s, "", whole)
+			hold("outage", s, "")
 		}
 		for _, f := range t.Freezes {
-			add("freeze of NodePool "+f.Pool, f.Stretch, f.Pool, whole)
+			hold("freeze of NodePool "+f.Pool, f.Stretch, f.Pool)
 		}
 	}
 	return all
@@ -98,9 +106,9 @@ func (in *Input) poolOfNamespace(namespace string) string {
 }
 
 // mishap tells what a stretch of trouble met, in one pool or, without one, in all.
-func (s Stretch) mishap(what, pool string, disturbed part, result *Result, o Options) Mishap {
+func (s Stretch) mishap(m Mishap, pool string, disturbed part, result *Result, o Options) Mishap {
 	from, until := s.bounds(o)
-	m := Mishap{What: what, From: from.UTC(), Until: until.UTC()}
+	m.From, m.Until = from.UTC(), until.UTC()
 	for _, r := range result.Rotations {
 		begins, ends := disturbed(r)
 		if (pool != "" && r.Pool != pool) || begins == nil || !begins.Before(until) || (ends != nil && !ends.After(from)) {
@@ -111,31 +119,57 @@ func (s Stretch) mishap(what, pool string, disturbed part, result *Result, o Opt
 			m.RolledBack++
 		}
 	}
-	windows := map[string]bool{} // pools of one policy share theirs
-	known := true
-	for _, p := range result.Pools {
+	known := m.meetWindows(result.Pools, pool)
+	m.Text = fmt.Sprintf("the %s %s %s", m.What, s.words(o), m.words(known, result.End))
+	return m
+}
+
+// meetWindows counts the windows that were open in it, and tells whether they are known: a controller must have seen the pool.
+func (m *Mishap) meetWindows(pools []Pool, pool string) (known bool) {
+	met := map[string]bool{} // pools of one policy share theirs
+	known, m.whole = true, true
+	for _, p := range pools {
 		if pool != "" && p.Name != pool {
 			continue
 		}
 		known = known && p.Reason != neverSeen
 		for _, w := range p.Windows {
-			if w.Start.Before(until) && w.End.After(from) {
-				windows[w.Label] = true
+			if met[w.Label] || !w.Start.Before(m.Until) || !w.End.After(m.From) {
+				continue
 			}
+			met[w.Label] = true
+			from, until := later(w.Start, m.From), earlier(w.End, m.Until)
+			m.taken += until.Sub(from)
+			m.whole = m.whole && from.Equal(w.Start) && until.Equal(w.End)
 		}
 	}
-	m.OpenWindows = len(windows)
-	m.Text = fmt.Sprintf("the %s %s %s", what, s.words(o), m.words(known, result.End))
-	return m
+	m.OpenWindows = len(met)
+	return known
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // words say what it met. Windows are known of pools that a controller has seen.
 func (m Mishap) words(known bool, end time.Time) string {
-	switch {
-	case m.Rotations > 0 && m.RolledBack > 0:
-		return fmt.Sprintf("met %s, %d of them rolled back", plural(m.Rotations, "rotation"), m.RolledBack)
+	switch kept := m.kept(); {
+	case m.Rotations > 0 && kept != "":
+		return m.met() + ", and " + kept
 	case m.Rotations > 0:
-		return fmt.Sprintf("met %s, none rolled back", plural(m.Rotations, "rotation"))
+		return m.met()
+	case kept != "":
+		return kept
 	case !m.From.Before(end):
 		return "met no rotation: the run had ended before"
 	case m.OpenWindows == 1:
@@ -146,6 +180,25 @@ func (m Mishap) words(known bool, end time.Time) string {
 		return "met no rotation: no controller ran"
 	default:
 		return "met no rotation: no window was open then"
+	}
+}
+
+func (m Mishap) met() string {
+	if m.RolledBack > 0 {
+		return fmt.Sprintf("met %s, %d of them rolled back", plural(m.Rotations, "rotation"), m.RolledBack)
+	}
+	return fmt.Sprintf("met %s, none rolled back", plural(m.Rotations, "rotation"))
+}
+
+// kept says what a trouble in which no rotation can begin took from the fleet; empty where it took nothing.
+func (m Mishap) kept() string {
+	switch {
+	case !m.holds || m.OpenWindows == 0:
+		return ""
+	case m.whole:
+		return fmt.Sprintf("kept %s from being used", plural(m.OpenWindows, "window"))
+	default:
+		return fmt.Sprintf("kept %s from being used for %s", plural(m.OpenWindows, "window"), packed(m.taken))
 	}
 }
 
@@ -169,5 +222,5 @@ func (s Stretch) words(o Options) string {
 // packed writes a duration as a Span is written.
 func packed(d time.Duration) string { return strings.ReplaceAll(rotation.Spell(d), " ", "") }
 
-// idle tells whether the trouble met no rotation, and so proves nothing of one.
-func (m Mishap) idle() bool { return m.Rotations == 0 }
+// idle tells whether the trouble met no rotation and kept none from beginning, and so has shown nothing.
+func (m Mishap) idle() bool { return m.Rotations == 0 && m.kept() == "" }

@@ -105,12 +105,29 @@ var _ = Describe("Trouble", func() {
 		Entry("between windows", "shortages: [{from: 1h, for: 2h}]\n", "the shortage of 1h+2h met no rotation: no window was open then"),
 		Entry("after the end of the run", "outages: [{from: 20d, for: 2d}]\n", "the outage of 20d+2d met no rotation: the run had ended before"),
 		Entry("over a window in which nothing could begin", "outages: [{from: 16h, for: 6h}]\n",
-			"the outage of 16h+6h met no rotation, though 1 window was open then"),
+			"the outage of 16h+6h kept 1 window from being used"),
+		Entry("over the end of a window in which nothing was left to begin", "shortages: [{from: 20h, for: 2h}]\n",
+			"the shortage of 20h+2h met no rotation, though 1 window was open then"),
+		Entry("over half a window", "outages: [{from: 16h, for: 3h}]\n", "the outage of 16h+3h kept 1 window from being used for 2h"),
+		Entry("over the other half", "outages: [{from: 19h, for: 3h}]\n", "the outage of 19h+3h kept 1 window from being used for 2h"),
+		Entry("over a rotation and the rest of its window", "outages: [{from: 17h30s, for: 2h}]\n",
+			"the outage of 17h30s+2h met 1 rotation, 1 of them rolled back, and kept 1 window from being used for 2h"),
 		Entry("over a window of the pool that it holds", "freezes: [{pool: api, from: \"2026-01-09T12:00:00Z\", for: 12h}]\n",
-			"the freeze of NodePool api of 2026-01-09T12:00:00Z+12h met no rotation, though 1 window was open then"),
+			"the freeze of NodePool api of 2026-01-09T12:00:00Z+12h kept 1 window from being used"),
 		Entry("while a rotation surges", "slowProvisioning: [{extra: 1m}]\n", "the slow provisioning of the whole run met 2 rotations, none rolled back"),
 		Entry("while the nodes drain", "blockingBudgets: [{namespace: api, for: 2d}]\n", "the blocking budget of namespace api of 0s+2d met 2 rotations, none rolled back"),
 		Entry("without an end", "outages: [{from: 0h}]\n", "the outage of the whole run met no rotation: no controller ran"),
+	)
+
+	DescribeTable("stands out where it has shown nothing", func(trouble, stands string) {
+		result, err := run(5*day, policy+fleet+"kind: Trouble\n"+trouble)
+		Expect(err).NotTo(HaveOccurred())
+		var page strings.Builder
+		Expect(simulate.Timeline{Out: &page, Color: true}.Write(result)).To(Succeed())
+		Expect(page.String()).To(ContainSubstring("\ntrouble: " + stands))
+	},
+		Entry("between windows", "outages: [{from: 1h, for: 2h}]\n", "\x1b["),
+		Entry("not over a window", "outages: [{from: 16h, for: 6h}]\n", "the outage of"),
 	)
 
 	It("that rolls rotations back says how many", func() {
