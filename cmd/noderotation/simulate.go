@@ -52,7 +52,7 @@ func newSimulateCommand() *cobra.Command {
 			"tried on the cluster as it is. Each is named on standard error.",
 		Example: "  noderotation simulate examples/healthy\n" +
 			"  noderotation simulate --from-cluster --for 60d --report report.html\n" +
-			"  noderotation simulate examples/healthy --shortage 3d+6h --outage 10d+2h",
+			"  noderotation simulate examples/healthy --shortage 4d17h+2h --outage 11d16h+6h",
 		RunE: func(cmd *cobra.Command, args []string) error { return flags.simulate(cmd, args) },
 	}
 	flags.bindSimulation(cmd.Flags())

@@ -25,7 +25,9 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-func versionLine() string { return fmt.Sprintf("%s %s (%s)\n", product, versionOf(), runtime.Version()) }
+func versionLine() string {
+	return fmt.Sprintf("%s %s (%s)\n", product, versionOf(), runtime.Version())
+}
 
 func versionOf() string {
 	if version != "" {
