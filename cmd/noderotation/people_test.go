@@ -3,6 +3,7 @@
 package main
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -38,6 +39,21 @@ users: [{name: me}]
 		t.Run(name, func(t *testing.T) {
 			_, err := run(t, c.args...)
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
+		})
+	}
+}
+
+// Whoever asks, and however deep it lies, it is said once.
+func TestASilentClusterIsSpokenOfOnce(t *testing.T) {
+	silent := httptest.NewServer(nil)
+	silent.Close()
+	kubeconfig := kubeconfigOf(t, silent.URL)
+	for _, args := range [][]string{{"status"}, {"status", "web"}, {"why", "web"}, {"history", "web"}, {"freeze", "web", "--for", "1h"}, {"unfreeze", "web"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := run(t, append(args, "--kubeconfig", kubeconfig)...)
+			g.Expect(err).To(MatchError(ContainSubstring("the cluster does not answer")))
+			g.Expect(strings.Count(err.Error(), "the cluster does not answer")).To(Equal(1), err.Error())
 		})
 	}
 }

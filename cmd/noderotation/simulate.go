@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,14 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpenterv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"noderotation.io/noderotation/api/v1alpha1"
-	"noderotation.io/noderotation/controller"
 	"noderotation.io/noderotation/sim/simulate"
 	"noderotation.io/noderotation/sim/simulate/report"
 )
@@ -244,43 +237,4 @@ func manifests(directory string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
-}
-
-// readCluster takes in what the cluster of the current kubeconfig has. It only lists.
-func (f *simulateFlags) readCluster(ctx context.Context, in *simulate.Input) error {
-	config, err := restConfig(f.kubeconfig)
-	if err != nil {
-		return fmt.Errorf("--from-cluster: no cluster to read: name a kubeconfig with --kubeconfig or $KUBECONFIG: %w", err)
-	}
-	scheme, err := controller.NewScheme()
-	if err != nil {
-		return err
-	}
-	reader, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("--from-cluster: the cluster cannot be reached: %w", err)
-	}
-	return errors.Join(
-		listed(ctx, in, reader, &v1alpha1.RotationPolicyList{}, func(l *v1alpha1.RotationPolicyList) []v1alpha1.RotationPolicy { return l.Items }),
-		listed(ctx, in, reader, &karpenterv1.NodePoolList{}, func(l *karpenterv1.NodePoolList) []karpenterv1.NodePool { return l.Items }),
-		listed(ctx, in, reader, &karpenterv1.NodeClaimList{}, func(l *karpenterv1.NodeClaimList) []karpenterv1.NodeClaim { return l.Items }),
-		listed(ctx, in, reader, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }),
-		listed(ctx, in, reader, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }),
-		listed(ctx, in, reader, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }),
-	)
-}
-
-// listed lists one kind into the input.
-func listed[L client.ObjectList, T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, in *simulate.Input, reader client.Reader, list L, items func(L) []T) error {
-	if err := reader.List(ctx, list); err != nil {
-		return fmt.Errorf("--from-cluster: %T cannot be listed: %w", list, err)
-	}
-	all := items(list)
-	for i := range all {
-		in.Add(P(&all[i]))
-	}
-	return nil
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -161,6 +162,79 @@ spec:
 	g.Expect(out).To(SatisfyAll(
 		ContainSubstring("RotationPolicy weekly of "+changed+" stands in for the cluster's\n"),
 		ContainSubstring("Sat 2026-01-10 02:00–06:00 UTC")), "%v", err)
+}
+
+// A policy is tried before anything is installed, and so before the cluster knows of policies.
+func TestSimulateTriesAPolicyOnAClusterThatHasNone(t *testing.T) {
+	policy := written(t, "policy.yaml", `
+apiVersion: noderotation.io/v1alpha1
+kind: RotationPolicy
+metadata: {name: weekly}
+spec:
+  nodePoolSelector: {}
+  maintenanceWindows: [{timezone: UTC, days: [Sat], start: "02:00", end: "06:00"}]
+`)
+	groups := `{"kind":"APIGroupList","groups":[{"name":"karpenter.sh","versions":[{"groupVersion":"karpenter.sh/v1","version":"v1"}]},
+		{"name":"policy","versions":[{"groupVersion":"policy/v1","version":"v1"}]}]}`
+	for name, answers := range map[string]map[string]string{
+		"nor its group":         {"/apis": groups, "/apis/noderotation.io/v1alpha1": ""},
+		"nor its version":       {"/apis/noderotation.io/v1alpha1": ""},
+		"nor this kind of them": {"/apis/noderotation.io/v1alpha1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"noderotation.io/v1alpha1","resources":[]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			server := httptest.NewServer(instead(aCluster(t), answers))
+			defer server.Close()
+			out, err := run(t, "simulate", policy, "--from-cluster", "--kubeconfig", kubeconfigOf(t, server.URL), "--start", "2026-01-09T00:00:00Z", "--for", "3d")
+			g.Expect(err).NotTo(MatchError(ContainSubstring("--from-cluster")), out)
+			g.Expect(out).To(ContainSubstring("Sat 2026-01-10 02:00–06:00 UTC"), "%v", err)
+		})
+	}
+}
+
+// What is wrong with the cluster is said once, in words.
+func TestSimulateTellsOnceWhatIsWrongWithTheCluster(t *testing.T) {
+	forbidden := func(resource, group string) string {
+		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"details":{"kind":%q,"group":%q}}`, resource, group)
+	}
+	silent := httptest.NewServer(nil)
+	silent.Close()
+	for name, c := range map[string]struct {
+		answers map[string]string
+		url     string
+		says    string
+	}{
+		"it is silent": {nil, silent.URL, "^--from-cluster: the cluster does not answer: the RotationPolicies cannot be listed: .*; check the kubeconfig and the context$"},
+		"rights are missing": {map[string]string{"/api/v1/nodes": forbidden("nodes", ""), "/apis/karpenter.sh/v1/nodepools": forbidden("nodepools", "karpenter.sh")}, "",
+			"^--from-cluster: you may not list nodepools.karpenter.sh, nor list nodes: ask for a role that allows it, or use another kubeconfig or context$"},
+		"it has no Karpenter": {map[string]string{"/apis/karpenter.sh/v1": ""}, "",
+			"^--from-cluster: the cluster does not serve what is asked for: the NodePools cannot be listed: .*; install the CRDs of Karpenter and noderotation$"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(instead(aCluster(t), c.answers))
+			defer server.Close()
+			_, err := run(t, "simulate", "--from-cluster", "--kubeconfig", kubeconfigOf(t, cmp.Or(c.url, server.URL)), "--for", "3d")
+			NewWithT(t).Expect(err).To(MatchError(MatchRegexp(c.says)))
+		})
+	}
+}
+
+// instead answers some paths in another way: not at all where the answer is empty, and as an error where it says that it is one.
+func instead(cluster http.Handler, answers map[string]string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, other := answers[r.URL.Path]
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case !other:
+			cluster.ServeHTTP(w, r)
+			return
+		case answer == "":
+			w.WriteHeader(http.StatusNotFound)
+		case strings.Contains(answer, `"code":403`):
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = fmt.Fprint(w, answer)
+	})
 }
 
 func kubeconfigOf(t *testing.T, server string) string {
