@@ -54,6 +54,33 @@ func TestEveryExampleIsDrawn(t *testing.T) {
 	}
 }
 
+// The windows of the healthy fleet open at two in the night of Tokyo, which is the day before in UTC.
+func TestWindowsAreDatedInTheirOwnZone(t *testing.T) {
+	p := opened(t, written(t, "healthy"), desk)
+	const dates = `[...document.querySelectorAll("#load-chart .axis")].map((l) => l.textContent).filter((l) => l.includes("-")).slice(0, 2).join(" ")`
+	if shown := asked[string](p, dates); shown != "01-10 01-14" {
+		t.Errorf("the first windows are dated %s; their zone has 01-10 and 01-14", shown)
+	}
+}
+
+func TestNoDateOfTheLivesIsCutOff(t *testing.T) {
+	for _, example := range []string{"healthy", "narrow-window", "batch", "fallback", "shortage", "dst-night"} {
+		t.Run(example, func(t *testing.T) {
+			p := opened(t, written(t, example), desk)
+			const beyond = `(() => {
+				const chart = document.querySelector("#gantt svg");
+				return [...chart.querySelectorAll(".axis")].filter((l) => l.getBBox().x + l.getBBox().width > chart.viewBox.baseVal.width).map((l) => l.textContent).join();
+			})()`
+			if cut := asked[string](p, beyond); cut != "" {
+				t.Errorf("cut off: %s", cut)
+			}
+			if asked[int](p, `document.querySelectorAll("#gantt .axis").length`) < 3 {
+				t.Error("the lives have hardly a date")
+			}
+		})
+	}
+}
+
 // opens is true while the trace is shown.
 const opens = `document.querySelector("#trace").open`
 

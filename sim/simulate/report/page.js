@@ -12,6 +12,9 @@
     return sign + (d ? `${d}d ${h}h` : h ? `${h}h ${m}m` : m ? `${m}m ${Math.floor(s % 60)}s` : `${Math.floor(s)}s`);
   };
 
+  // localDate is the month and day on which a window opens, in its own zone.
+  const localDate = (w) => (/\d{4}-(\d\d-\d\d)/.exec(w.label) || ["", w.start.slice(5, 10)])[1];
+
   // el makes an SVG or HTML element; what is text is set as text, never as markup.
   const svgNS = "http://www.w3.org/2000/svg";
   const el = (name, attributes = {}, ...children) => {
@@ -54,6 +57,7 @@
     const step = [1, 2, 5, 7, 14, 30, 60, 90].find((s) => days / s <= 14) || 180;
     for (let t = Math.ceil(start / day) * day; t <= end; t += step * day) {
       svg.append(el("line", { x1: x(t), x2: x(t), y1: top, y2: bottom, class: "grid" }));
+      if (x(t) + 48 > svg.getAttribute("width")) continue; // its name would be cut off
       const label = new Date(t).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
       svg.append(el("text", { x: x(t) + 3, y: top - 6, class: "axis" }, label));
     }
@@ -146,7 +150,7 @@
       g.append(el("rect", { class: "due", x: at, width: step * .72, y: y(w.waiting), height: base - y(w.waiting) }));
       g.append(el("rect", { class: "done", x: at + step * .12, width: step * .48, y: y(w.rotated), height: base - y(w.rotated) }));
       svg.append(g);
-      if (step > 40 || i % Math.ceil(40 / step) === 0) svg.append(el("text", { x: at, y: base + 16, class: "axis" }, w.start.slice(5, 10)));
+      if (step > 40 || i % Math.ceil(40 / step) === 0) svg.append(el("text", { x: at, y: base + 16, class: "axis" }, localDate(w)));
     });
     if (pool.capacity) svg.append(el("line", { class: "capacity", x1: 36, x2: width, y1: y(pool.capacity), y2: y(pool.capacity) }), el("line", { class: "capacity", x1: 180, x2: 206, y1: height - 13, y2: height - 13 }), el("text", { x: 212, y: height - 9 }, `room for ${pool.capacity}`));
     svg.append(el("rect", { class: "due", x: 42, y: height - 18, width: 14, height: 10 }), el("text", { x: 60, y: height - 9 }, "due"), el("rect", { class: "done", x: 100, y: height - 18, width: 14, height: 10 }), el("text", { x: 118, y: height - 9 }, "rotated"));
