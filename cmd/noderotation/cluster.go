@@ -4,7 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,6 +48,9 @@ func (f *clusterFlags) client() (client.Client, error) {
 	rules.ExplicitPath = f.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
 	if err != nil {
+		if problem := missingKubeconfig(f.kubeconfig); problem != nil {
+			return nil, fmt.Errorf("no cluster to ask: %w", problem)
+		}
 		return nil, fmt.Errorf("no cluster to ask: name a kubeconfig with --kubeconfig or $KUBECONFIG, and a context of it with --context: %w", err)
 	}
 	config.UserAgent = "noderotation/" + versionOf()
@@ -56,6 +64,35 @@ func (f *clusterFlags) client() (client.Client, error) {
 		return nil, fmt.Errorf("cluster %s: %w", config.Host, inspect.Explain("get", err))
 	}
 	return c, nil
+}
+
+// missingKubeconfig is what is wrong where no flag names a kubeconfig and $KUBECONFIG names none that is there: client-go passes
+// over those, and then says only that it has none.
+func missingKubeconfig(flag string) error {
+	named := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	if flag != "" || named == "" {
+		return nil
+	}
+	for _, file := range filepath.SplitList(named) {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("$KUBECONFIG names %s, which does not exist; set it to a kubeconfig, or name one with --kubeconfig", named)
+}
+
+// oneName has a command take one name of what it is about.
+func oneName(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("%s is named: write one, such as %s api", what, cmd.CommandPath())
+		case 1:
+			return nil
+		default:
+			return fmt.Errorf("%d names are given, and one is asked about at a time: %s", len(args), strings.Join(args, ", "))
+		}
+	}
 }
 
 // inspector looks at the cluster by the table in force, now.

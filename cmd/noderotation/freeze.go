@@ -32,18 +32,24 @@ func (f *chosen) bind(set *pflag.FlagSet) {
 	set.StringVarP(&f.selector, "selector", "l", "", "the NodePools that this label selector selects, such as workload=api")
 }
 
-// pools are the names of those that are meant.
-func (f *chosen) pools(ctx context.Context, i *inspect.Inspector, args []string) ([]string, error) {
+// check sees that the command line says in one way which NodePools are meant.
+func (f *chosen) check(args []string) error {
 	switch ways := len(args) > 0; {
 	case f.all && f.selector != "", ways && (f.all || f.selector != ""):
-		return nil, errors.New("NodePools are named, or selected by --selector, or --all of them are meant: say one of the three")
-	case ways:
-		return args, nil
-	case !f.all && f.selector == "":
-		return nil, errors.New("no NodePool is named: name one or more, select some with --selector, or say --all")
+		return errors.New("NodePools are named, or selected by --selector, or --all of them are meant: say one of the three")
+	case !ways && !f.all && f.selector == "":
+		return errors.New("no NodePool is named: name one or more, select some with --selector, or say --all")
 	default:
-		return i.Selected(ctx, f.selector)
+		return nil
 	}
+}
+
+// pools are the names of those that are meant.
+func (f *chosen) pools(ctx context.Context, i *inspect.Inspector, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	return i.Selected(ctx, f.selector)
 }
 
 // freezeFlags are the flags of `noderotation freeze`.
@@ -84,7 +90,10 @@ func newFreezeCommand() *cobra.Command {
 	return cmd
 }
 
-func (f *freezeFlags) check() error {
+func (f *freezeFlags) check(args []string) error {
+	if err := f.chosen.check(args); err != nil {
+		return err
+	}
 	if (f.until == "") == (f.span == "") {
 		return errors.New("say until when: --until with a time, or --for with a duration, and not both")
 	}
@@ -96,7 +105,7 @@ func (f *freezeFlags) check() error {
 }
 
 func (f *freezeFlags) freeze(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.check(args); err != nil {
 		return err
 	}
 	return f.hold(cmd, args, func(ctx context.Context, freezer *inspect.Freezer, pools []string) (*inspect.Held, error) {
@@ -164,6 +173,9 @@ func newUnfreezeCommand() *cobra.Command {
 func (f *chosen) hold(
 	cmd *cobra.Command, args []string, change func(context.Context, *inspect.Freezer, []string) (*inspect.Held, error),
 ) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
 	format, err := inspect.ParseFormat(f.output)
 	if err != nil {
 		return err

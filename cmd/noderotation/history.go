@@ -19,7 +19,7 @@ func newHistoryCommand() *cobra.Command {
 			"rotations, the oldest first, and how far back that reaches. It only reads: list on events in the namespace default, and\n" +
 			"on nodepools, nodeclaims and rotationpolicies.",
 		Example: "  noderotation history api\n  noderotation history api -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName("no NodePool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return answer(cmd, flags, func(ctx context.Context, i *inspect.Inspector) (*inspect.History, error) {
 				return i.History(ctx, args[0])

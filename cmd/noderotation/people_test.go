@@ -25,7 +25,11 @@ users: [{name: me}]
 		says string
 	}{
 		"an output":                {[]string{"status", "-o", "xml"}, `--output is "xml"; set it to table, wide, json, yaml`},
-		"nothing to ask about":     {[]string{"why"}, "accepts 1 arg(s), received 0"},
+		"nothing to ask about":     {[]string{"why"}, "no NodePool, NodeClaim or Node is named: write one, such as noderotation why api"},
+		"no history to tell":       {[]string{"history"}, "no NodePool is named: write one, such as noderotation history api"},
+		"two names":                {[]string{"why", "api", "web"}, "2 names are given, and one is asked about at a time: api, web"},
+		"nothing to hold":          {[]string{"freeze"}, "no NodePool is named: name one or more"},
+		"nothing to give back":     {[]string{"unfreeze", "--kubeconfig", "/nowhere/kubeconfig"}, "no NodePool is named: name one or more"},
 		"a table":                  {[]string{"status", "--transitions", "/nowhere/table.yaml"}, "--transitions: the table cannot be read"},
 		"no end of a freeze":       {[]string{"freeze", "api"}, "say until when: --until with a time, or --for with a duration, and not both"},
 		"two ends":                 {[]string{"freeze", "api", "--for", "1h", "--until", "2026-01-10"}, "and not both"},
@@ -41,6 +45,21 @@ users: [{name: me}]
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
 		})
 	}
+}
+
+// client-go says of a kubeconfig that is not there only that there is none.
+func TestAKubeconfigOfTheEnvironmentThatIsMissingIsNamed(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/nowhere/kubeconfig")
+	t.Setenv("HOME", t.TempDir())
+	for _, args := range [][]string{{"status"}, {"why", "api"}, {"simulate", "--from-cluster"}} {
+		_, err := run(t, args...)
+		NewWithT(t).Expect(err).To(MatchError(HaveSuffix(
+			": $KUBECONFIG names /nowhere/kubeconfig, which does not exist; set it to a kubeconfig, or name one with --kubeconfig")), args[0])
+	}
+	there := written(t, "kubeconfig", "apiVersion: v1\nkind: Config\n")
+	t.Setenv("KUBECONFIG", "/nowhere/kubeconfig:"+there)
+	_, err := run(t, "status")
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("name a kubeconfig with --kubeconfig or $KUBECONFIG")))
 }
 
 // Whoever asks, and however deep it lies, it is said once.

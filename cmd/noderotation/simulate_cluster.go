@@ -21,6 +21,9 @@ import (
 // readCluster takes in what the cluster of the current kubeconfig has. It only lists.
 func (f *simulateFlags) readCluster(ctx context.Context, in *simulate.Input) error {
 	config, err := restConfig(f.kubeconfig)
+	if problem := missingKubeconfig(f.kubeconfig); err != nil && problem != nil {
+		return fmt.Errorf("--from-cluster: no cluster to read: %w", problem)
+	}
 	if err != nil {
 		return fmt.Errorf("--from-cluster: no cluster to read: name a kubeconfig with --kubeconfig or $KUBECONFIG: %w", err)
 	}

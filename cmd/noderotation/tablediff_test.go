@@ -104,6 +104,15 @@ func TestATableIsFoundByWhatAPersonCallsIt(t *testing.T) {
 	g.Expect(err).To(MatchError(`"mian" is no file, and git has no mian:transitions.yaml here; name a file, a revision such as main or ` +
 		`HEAD~1:transitions.yaml, "builtin" or "-": git: fatal: invalid object name 'mian'`))
 
+	asked = nil
+	for _, name := range []string{"nosuch.yaml", "deploy/nosuch.yml", "./nosuch", "../nosuch", "/nowhere/nosuch"} {
+		_, err = source.named(t.Context(), name)
+		g.Expect(err).To(MatchError("there is no file " + name + `; name a file, a revision such as main or HEAD~1:transitions.yaml, "builtin" or "-"`))
+	}
+	g.Expect(asked).To(BeEmpty())
+	_, err = source.named(t.Context(), "release/1.0")
+	g.Expect(err).To(MatchError(HavePrefix(`"release/1.0" is no file, and git has no release/1.0:transitions.yaml here`)))
+
 	table, err := source.current(t.Context()) // the repository has none
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(table.Name).To(Equal("builtin"))

@@ -21,7 +21,7 @@ func newTableGraphCommand() *cobra.Command {
 			"line is an ordinary row; a dashed one with a triangle is a fallback, and a dotted one with a cross a failure or a way\n" +
 			"back. The same table always gives the same drawing. A table that breaks a law is drawn all the same.\n\n" +
 			"mermaid is for Markdown that renders it, such as GitHub's; dot for Graphviz; svg is a picture that needs no other\n" +
-			"program, legible in light and dark.",
+			"program, legible in light and dark." + orRevision,
 		Example: "  noderotation table graph\n" +
 			"  noderotation table graph my-transitions.yaml -o svg > transitions.svg\n" +
 			"  noderotation table graph -o dot | dot -Tpdf -o transitions.pdf",

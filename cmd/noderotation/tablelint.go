@@ -26,7 +26,7 @@ func newTableLintCommand() *cobra.Command {
 			"Where something cannot be read, a key, a value or a whole row, the rest is still held to law known-names, in the same\n" +
 			"answer: the guards, effects and states that it names, and that no two rows have one id, or one event from one state.\n" +
 			"The other laws look at the whole of a table, and wait until it can be read.\n\n" +
-			"The exit status is 1 if the table would be refused.",
+			"The exit status is 1 if the table would be refused." + orRevision,
 		Example: "  noderotation table lint transitions.yaml\n" +
 			"  noderotation table lint transitions.yaml -o json | jq -r '.problems[].law'",
 		Args: cobra.MaximumNArgs(1),

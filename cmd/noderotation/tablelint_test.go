@@ -55,7 +55,7 @@ func TestTableLintTellsWhereATableCannotBeRead(t *testing.T) {
 	g.Expect(out).To(MatchRegexp(`mine\.yaml:\d+: row drain: unknown key "evnet"; the keys of a row are`))
 
 	_, err = run(t, "table", "lint", "no-such-file.yaml")
-	g.Expect(err).To(MatchError(ContainSubstring(`"no-such-file.yaml" is no file`)))
+	g.Expect(err).To(MatchError(ContainSubstring(`there is no file no-such-file.yaml`)))
 }
 
 // unreadable is a file with a row that is no YAML, a duration that is none, and a guard and an effect that nobody has.

@@ -22,7 +22,7 @@ func newTableShowCommand() *cobra.Command {
 		Long: "Show the table in FILE, - for standard input, or the built-in one. For each state its rows in the order in which they are\n" +
 			"tried, with guards, effects and where they lead; then every registered guard and effect with its contract: what it\n" +
 			"reads, what it needs, what it writes, and where it is specified. A table that breaks a law is shown all the same, and\n" +
-			"the end says so.",
+			"the end says so." + orRevision,
 		Example: "  noderotation table show\n" +
 			"  noderotation table show --only pending\n" +
 			"  noderotation table show my-transitions.yaml --only surge_ready -o json",

@@ -26,6 +26,9 @@ const (
 	standardInput = "-"
 )
 
+// orRevision is for the help of the commands that take one table.
+const orRevision = "\n\nFILE may also be a revision of git's, such as main or HEAD~1:" + noderotation.TransitionsFile + ", or builtin."
+
 // tableSource finds a table by what a person calls it.
 type tableSource struct {
 	in io.Reader
@@ -48,13 +51,29 @@ func (s tableSource) named(ctx context.Context, name string) (*machine.Table, er
 		return readTable("standard input", data)
 	}
 	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && meansFile(name):
+		return nil, fmt.Errorf("there is no file %s; name a file, %s", name, inPlaceOfAFile)
+	case errors.Is(err, fs.ErrNotExist):
 		return s.revision(ctx, name)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("the table cannot be read: %w", err)
 	}
 	return readTable(name, data)
+}
+
+// inPlaceOfAFile is what else names a table.
+var inPlaceOfAFile = fmt.Sprintf("a revision such as main or HEAD~1:%s, %q or %q", noderotation.TransitionsFile, builtin, standardInput)
+
+// meansFile tells whether a name can only be a file's: a revision may have a slash in it, as release/1.0, but no such beginning
+// or end.
+func meansFile(name string) bool {
+	if strings.Contains(name, ":") {
+		return false
+	}
+	extension := filepath.Ext(name)
+	return filepath.IsAbs(name) || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") ||
+		extension == ".yaml" || extension == ".yml" || extension == ".json"
 }
 
 // revision reads a table as it is in a revision: in transitions.yaml at the root of the repository, unless it says where.
@@ -65,8 +84,7 @@ func (s tableSource) revision(ctx context.Context, name string) (*machine.Table,
 	}
 	data, err := s.git(ctx, "show", "--end-of-options", spec)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no file, and git has no %s here; name a file, a revision such as main or HEAD~1:%s, %q or %q: %w",
-			name, spec, noderotation.TransitionsFile, builtin, standardInput, err)
+		return nil, fmt.Errorf("%q is no file, and git has no %s here; name a file, %s: %w", name, spec, inPlaceOfAFile, err)
 	}
 	return readTable(spec, data)
 }

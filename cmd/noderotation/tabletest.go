@@ -28,7 +28,7 @@ func newTableTestCommand() *cobra.Command {
 			"not the one in the script: \"-\" stands before what the script has, \"+\" before what came. Of each scenario that is the\n" +
 			"first step that differs; what comes after it mostly follows from it, and --all shows that too. A table that breaks a law\n" +
 			"is played all the same, and the laws are told.\n\n" +
-			"The exit status is 0 if all scenarios come out as written, 1 if one does not, and 2 if they cannot be played.",
+			"The exit status is 0 if all scenarios come out as written, 1 if one does not, and 2 if they cannot be played." + orRevision,
 		Example: "  noderotation table test my-transitions.yaml\n" +
 			"  noderotation table test my-transitions.yaml --scenarios sim/scripts/testdata --all",
 		Args: cobra.MaximumNArgs(1),

@@ -21,7 +21,7 @@ func newWhyCommand() *cobra.Command {
 			"over what you may read: list on nodepools, nodeclaims, rotationpolicies, nodes, pods and poddisruptionbudgets. Where one\n" +
 			"name means several things, write nodepool/NAME, nodeclaim/NAME or node/NAME.",
 		Example: "  noderotation why api\n  noderotation why api-4xk2z\n  noderotation why node/ip-10-0-12-7.ec2.internal\n  noderotation why api --transitions mine.yaml",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName("no NodePool, NodeClaim or Node"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return answer(cmd, flags, func(ctx context.Context, i *inspect.Inspector) (*inspect.Why, error) { return i.Why(ctx, args[0]) })
 		},
