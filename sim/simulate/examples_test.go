@@ -35,7 +35,15 @@ var _ = Describe("The examples", func() {
 			if f.Code == rotation.ThroughputBelowArrival {
 				Expect(f.Since).To(Equal(result.Start))
 			}
+			if f.Code == simulate.NodeExpired {
+				Expect(f.Message).To(ContainSubstring("by the policy's estimates they have room for about 4 rotations each"))
+			}
 		}
+		most := 0
+		for _, w := range result.Pools[0].Windows {
+			most = max(most, w.Rotated)
+		}
+		Expect(most).To(Equal(result.Pools[0].Capacity), "what is foretold of a window is what comes of it")
 	})
 
 	It("batch: the windows would do in the long run, but not for all at once (§3.2)", func() {

@@ -75,8 +75,8 @@ func (r *Result) because(pool *Pool, expired []*Life) string {
 	}{
 		{noWindow, "For %d of them no window lay between coming of age and expiring: open windows closer together, or lengthen expireAfter."},
 		{tooLate, "For %d of them no rotation came to its end in time: look at the attempts in the timeline."},
-		{crowded, "For %d of them the windows that they lived to see were taken up by other nodes: they have room for about " + plural(pool.Capacity, "rotation") +
-			" each; lengthen the windows or open more of them, lower cooldownAfter, raise minRotationChances, or spread the nodes over several NodePools."},
+		{crowded, "For %d of them the windows that they lived to see were taken up by other nodes: by the policy's estimates they have room for about " +
+			plural(pool.Capacity, "rotation") + " each; lengthen the windows or open more of them, lower cooldownAfter, raise minRotationChances, or spread the nodes over several NodePools."},
 		{idle, "For %d of them nothing was begun in the windows that they lived to see: look at whether the controller ran, and at findings, " +
 			"freezes, the pool's limits and the nodes' protection."},
 	} {
