@@ -49,7 +49,7 @@ var troubled = regexp.MustCompile(`(?m)noderotation (simulate (?:examples/|polic
 // yamlThat is the YAML of a document that has this line.
 func yamlThat(t *testing.T, text, line string) string {
 	t.Helper()
-	for _, fence := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+	for _, fence := range regexp.MustCompile("(?s)```yaml\n(.*?)\n```\n").FindAllStringSubmatch(text, -1) {
 		if strings.Contains(fence[1], line+"\n") {
 			return fence[1]
 		}
