@@ -33,6 +33,8 @@ type Applier struct {
 	// longer may have lost the lease meanwhile, and what it would write on a Node or as a Pod is not conditional on the
 	// anchor: it would reach into what the new leader has done.
 	Term time.Duration
+	// Pulse tells whether the process stood still since it leads; nil where nobody else can lead.
+	Pulse *Pulse
 }
 
 // Apply carries out in order what was decided on at that time, adjacent patches of one object as one request, and stops
@@ -105,6 +107,9 @@ func (r *application) carryOut(ctx context.Context, action effects.Action) (wrot
 // inTerm is an error where this process may no longer be the one that leads. A clock that stands still while a virtual
 // machine is paused, as a monotonic one may, does not tell: the one on the wall is asked too.
 func (r *application) inTerm() error {
+	if err := r.Pulse.Steady(); err != nil {
+		return err
+	}
 	now := r.Clock.Now()
 	if r.Term > 0 && max(now.Sub(r.decided), now.Round(0).Sub(r.decided.Round(0))) > r.Term {
 		return errHeldUp

@@ -60,7 +60,7 @@ type Options struct {
 	// series of rotations, which would stand beside those of the controller that does it.
 	DryRun bool
 	// Clock tells the time of every decision.
-	Clock clock.PassiveClock
+	Clock clock.WithTicker
 	Log   logr.Logger
 }
 
@@ -168,6 +168,10 @@ func acts(mgr ctrl.Manager, shelved *shelvedCache, r *Reconciler, o Options) err
 	r.Applier = &Applier{Client: server, Own: r.Own, Teller: r.Announcer, Clock: o.Clock}
 	if o.LeaderElection {
 		r.Applier.Term = o.term()
+		r.Applier.Pulse = &Pulse{Clock: o.Clock, Limit: o.term()}
+		if err := mgr.Add(r.Applier.Pulse); err != nil {
+			return fmt.Errorf("the leader's pulse cannot be set up: %w", err)
+		}
 	}
 	r.Sweep = &Sweep{Cache: shelved, Live: mgr.GetAPIReader(), Applier: r.Applier, Clock: o.Clock, Settings: o.Settings}
 	r.Board = NewBoard()

@@ -146,8 +146,13 @@ func NewGate() *Gate { return &Gate{make(chan struct{})} }
 // Open lets everybody through. It is called once.
 func (g *Gate) Open() { close(g.open) }
 
-// Wait returns when the gate is open, or with the context's error.
+// Wait returns when the gate is open, or with the context's error if it was not by then.
 func (g *Gate) Wait(ctx context.Context) error {
+	select {
+	case <-g.open:
+		return nil
+	default:
+	}
 	select {
 	case <-g.open:
 		return nil

@@ -23,8 +23,8 @@ func claimEffects() []Effect {
 			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadFailedAt, rotation.ReadRetryCount, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateFailed)}, Apply: markFailed},
 		{Name: MarkExpired, About: "Mark the claim as expired, for good: it is not selected again while it goes.", Section: "§5.2 force-expiry",
-			Reads: ofSubject(rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
-			Writes: []string{rotation.WriteState(rotation.StateExpired)}, Apply: markExpired},
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadMirror, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
+			Writes: []string{rotation.WriteState(rotation.StateExpired), rotation.WriteReleased}, Apply: markExpired},
 		{Name: ResetClaim, About: "Take the claim's state back, keeping its failures, and say when it was let go.", Section: "§3.8 governance lost",
 			Reads: ofSubject(rotation.ReadClock, rotation.ReadAnchoredOn, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(""), rotation.WriteReleased}, Apply: resetClaim},
@@ -91,8 +91,15 @@ func markFailed(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 	}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
+// markExpired also lets go of a claim whose drain the NodePool says to have begun, though the claim does not: whoever deleted
+// it, it drains, and no other rotation starts beside it.
 func markExpired(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
-	return patchClaim(s, map[string]string{rotation.KeyState: rotation.StateExpired}, rotation.KeyStartedAt, rotation.KeySurgeClaim)
+	set := map[string]string{rotation.KeyState: rotation.StateExpired}
+	claim, _ := s.Subject()
+	if claim.Annotations[rotation.KeyState] != rotation.StateExpired && s.AnchorValue(rotation.KeyActiveRotationState) == rotation.StateDraining {
+		set[rotation.KeyReleasedAt] = rotation.FormatStamp(s.Now)
+	}
+	return patchClaim(s, set, rotation.KeyStartedAt, rotation.KeySurgeClaim)
 }
 
 func resetClaim(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {

@@ -79,6 +79,13 @@ var _ = Describe("mark_expired (§5.2 force-expiry)", func() {
 		Expect(asks(rotating(PendingFor(time.Minute), SurgingOn("new"), BeingDeleted(0)), effects.MarkExpired)).To(HaveExactElements(
 			"patch NodeClaim old: state=expired -started-at -surge-claim"))
 	})
+	It("lets go of a claim whose drain the NodePool says to have begun, so that no other rotation starts beside it", func() {
+		s, actions := after(APool(old(PendingFor(time.Minute), BeingDeleted(0)), Anchored("old"), PoolAnnotated(rotation.KeyActiveRotationState, "draining")), effects.MarkExpired, effects.ClearAnchor)
+		Expect(told(actions)[0]).To(Equal("patch NodeClaim old: released-at=" + now + " state=expired -started-at"))
+		settled, draining := s.Settled()
+		Expect(settled).To(BeFalse())
+		Expect(draining).To(Equal("old"))
+	})
 })
 
 var _ = Describe("reset_claim (§3.8 governance lost)", func() {

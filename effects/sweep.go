@@ -104,11 +104,12 @@ func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
 			next = "its drain goes on, and no other node of the pool is rotated before that is over"
 		}
 		name := claim.Labels[rotation.LabelNodePool]
-		var actions []Action
+		// The claim first, in the version that is seen: a pool whose rotation has ended meanwhile is not made to pause.
+		actions := []Action{PatchClaim{claim.Object, change}}
 		if pool, exists := pools[name]; exists {
-			actions = pausing(pool, i.Now)
+			actions = append(actions, pausing(pool, i.Now)...)
 		}
-		found = append(found, Leftover{name, append(actions, PatchClaim{claim.Object, change}, Announce{
+		found = append(found, Leftover{name, append(actions, Announce{
 			Pool: name, Claim: claim.Name, Attempt: "orphaned",
 			Target: Target{"NodeClaim", claim.Object}, Severity: Warning, Reason: ReasonRotationFailed,
 			Message: fmt.Sprintf("NodeClaim %s was marked %s but no NodePool is anchored on it; %s", claim.Name, state, next),
@@ -117,15 +118,12 @@ func (i Inventory) orphanedClaims(anchors map[string]bool) []Leftover {
 	return found
 }
 
-// recent is how long a pause that has begun is not begun anew, lest a claim that cannot be written moves it on and on.
-const recent = time.Minute
-
-// pausing begins the pause after a failure, unless that was done just now, or a later failure has begun it.
+// pausing begins the pause after a failure, unless a later one has begun it.
 func pausing(pool rotation.Pool, now time.Time) []Action {
 	stamp := map[string]string{rotation.KeyLastFailureAt: rotation.FormatStamp(now)}
 	last := rotation.ParseStamp(pool.Annotations, rotation.KeyLastFailureAt)
 	change := needed(pool.Annotations, stamp, nil)
-	if change.Empty() || last.Readable && last.At.After(now.Add(-recent)) {
+	if change.Empty() || last.Readable && last.At.After(now) {
 		return nil
 	}
 	return []Action{PatchPool{

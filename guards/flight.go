@@ -76,6 +76,9 @@ func readyTimeoutElapsed(s *rotation.Snapshot) machine.Verdict {
 		return machine.No("the attempt has not been stamped yet")
 	case !started.Readable:
 		return machine.Yes("%s of NodeClaim %s cannot be read: the attempt counts as timed out", rotation.KeyStartedAt, claim.Name)
+	case started.Ahead(s.Now):
+		return machine.Yes("%s of NodeClaim %s lies in the future: the attempt counts as timed out", rotation.KeyStartedAt, claim.Name).
+			ChangingAt(started.BehindAt())
 	}
 	limit := started.At.Add(s.Governance.Terms.ReadyTimeout)
 	if s.Now.After(limit) {

@@ -39,6 +39,12 @@ var _ = DescribeTable("A guard of a rotation in flight says why, and until when"
 		closed("the replacement has until Fri 2026-01-09 18:00:00 UTC, in 0s").ChangingAt(Opening.Add(time.Hour+1))),
 	Entry("ready_timeout_elapsed: beyond it is (§3.8)", guards.ReadyTimeoutElapsed, APool(Anchored("old"), due(PendingFor(16*time.Minute))),
 		holding("the attempt began Fri 2026-01-09 17:44:00 UTC and readyTimeout ended Fri 2026-01-09 17:59:00 UTC")),
+	Entry("ready_timeout_elapsed: of an attempt that began in the future (§3.8)", guards.ReadyTimeoutElapsed,
+		APool(Anchored("old"), due(PendingFor(-time.Hour))),
+		holding("noderotation.io/started-at of NodeClaim old lies in the future: the attempt counts as timed out").ChangingAt(Opening.Add(time.Hour+59*time.Minute))),
+	Entry("ready_timeout_elapsed: of one that began within what clocks may lie apart (§3.8)", guards.ReadyTimeoutElapsed,
+		APool(Anchored("old"), due(PendingFor(-time.Minute))),
+		closed("the replacement has until Fri 2026-01-09 18:16:00 UTC, in 16m").ChangingAt(Opening.Add(time.Hour+16*time.Minute+1))),
 	Entry("ready_timeout_elapsed: no claim (§3.8)", guards.ReadyTimeoutElapsed, APool(Anchored("old")), closed("there is no anchored NodeClaim")),
 
 	Entry("surge_ready: it is (§3.3)", guards.SurgeReady, In("the surge is ready"),

@@ -65,7 +65,7 @@ func Keys() []Key {
 		{KeyFailedAt, "old NodeClaim", "RFC3339", "start of the backoff", "mark_failed, sweep", "the NodeClaim", "nobody"},
 		{KeyRetryCount, "old NodeClaim", "integer", "failures so far, escalates the backoff", "mark_failed, sweep", "the NodeClaim", "nobody"},
 		{KeySurgeClaim, "old NodeClaim", "NodeClaim name", "the claim that the placeholder sits on", "record_surge_claim", "the attempt", "mark_pending, mark_failed, mark_expired, reset_claim"},
-		{KeyReleasedAt, "old NodeClaim", "RFC3339", "when a rotation of this claim was let go; where its drain had begun by then, no other starts beside it", "reset_claim, mark_released, sweep", "until the next attempt", "mark_pending"},
+		{KeyReleasedAt, "old NodeClaim", "RFC3339", "when a rotation of this claim was let go; where its drain had begun by then, no other starts beside it", "reset_claim, mark_released, mark_expired, sweep", "until the next attempt", "mark_pending"},
 		{KeySurgeFor, "placeholder Pod, old and surge Node", "NodeClaim name", "pairs the object with its rotation", "placeholder, freeze, freeze_host", "the rotation", "delete_placeholder, unfreeze"},
 		{KeyDoNotDisrupt, "old and surge Node", ValueTrue, "keeps Karpenter's voluntary disruption away", "freeze, freeze_host", "the rotation", "unfreeze, where do-not-disrupt-owned says it is ours"},
 		{KeyDoNotDisruptOwned, "old and surge Node", ValueTrue, "do-not-disrupt is ours, not an operator's", "freeze, freeze_host", "the rotation", "unfreeze"},

@@ -27,6 +27,13 @@ func ParseStamp(annotations map[string]string, key string) Stamp {
 	return Stamp{At: at, Present: true, Readable: err == nil}
 }
 
+// Ahead tells whether the stamp lies further in the future than clocks may lie apart. No stamp of ours does, but of a clock that
+// was wrong.
+func (s Stamp) Ahead(now time.Time) bool { return s.Readable && s.At.After(now.Add(clockSkew)) }
+
+// BehindAt is the first instant at which the stamp is not Ahead.
+func (s Stamp) BehindAt() time.Time { return s.At.Add(-clockSkew) }
+
 // FormatStamp writes an instant as the annotations carry it: RFC3339, UTC, whole seconds.
 func FormatStamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 

@@ -4,21 +4,24 @@ package rotation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Unreadable is one annotation that cannot be read, and what it is taken to mean until somebody mends it.
+// Unreadable is one annotation that cannot be read, or says what cannot be, and what it is taken to mean until somebody mends
+// it.
 type Unreadable struct {
 	// Kind is NodePool or NodeClaim.
 	Kind, Name string
 	Key, Value string
-	Meaning    string
+	// Problem says what is wrong with it, Meaning what follows.
+	Problem, Meaning string
 }
 
 // Message is the sentence for the person who must act.
 func (u Unreadable) Message() string {
-	return fmt.Sprintf("%s %s: annotation %s=%q cannot be read: %s. Correct or remove it.", u.Kind, u.Name, u.Key, cut(u.Value), u.Meaning)
+	return fmt.Sprintf("%s %s: annotation %s=%q %s: %s. Correct or remove it.", u.Kind, u.Name, u.Key, cut(u.Value), u.Problem, u.Meaning)
 }
 
 // mostValue is how much of a value is told, in bytes: an annotation may be 256 KiB long.
@@ -50,16 +53,19 @@ var meanings = []struct {
 	{"NodeClaim", KeyState, "the claim is not rotated, and a pool anchored on it holds still", readableState},
 }
 
-// Unreadables lists every annotation of the pool and its claims that cannot be read.
+// past are the stamps of what has happened: none of them can lie in the future.
+var past = []string{KeyLastRotationAt, KeyLastFailureAt, KeyStartedAt, KeyFailedAt}
+
+// Unreadables lists every annotation of the pool and its claims that cannot be read, or says what cannot be.
 func Unreadables(s Snapshot) []Unreadable {
-	found := unreadableOf(nil, "NodePool", s.Pool.Name, s.Pool.Annotations)
+	found := unreadableOf(nil, s.Now, "NodePool", s.Pool.Name, s.Pool.Annotations)
 	for _, c := range s.Claims {
-		found = unreadableOf(found, "NodeClaim", c.Name, c.Annotations)
+		found = unreadableOf(found, s.Now, "NodeClaim", c.Name, c.Annotations)
 	}
 	return found
 }
 
-func unreadableOf(found []Unreadable, kind, name string, annotations map[string]string) []Unreadable {
+func unreadableOf(found []Unreadable, now time.Time, kind, name string, annotations map[string]string) []Unreadable {
 	if len(annotations) == 0 {
 		return found
 	}
@@ -68,8 +74,13 @@ func unreadableOf(found []Unreadable, kind, name string, annotations map[string]
 		if m.kind != kind {
 			continue
 		}
-		if value, present := annotations[m.key]; present && !m.readable(annotations, m.key) {
-			found = append(found, Unreadable{kind, name, m.key, value, m.meaning})
+		value, present := annotations[m.key]
+		switch {
+		case !present:
+		case !m.readable(annotations, m.key):
+			found = append(found, Unreadable{kind, name, m.key, value, "cannot be read", m.meaning})
+		case slices.Contains(past, m.key) && ParseStamp(annotations, m.key).Ahead(now):
+			found = append(found, Unreadable{kind, name, m.key, value, "lies in the future", m.meaning})
 		}
 	}
 	return found
