@@ -30,7 +30,9 @@ type Pulse struct {
 
 // Start beats until ctx ends. It returns an error once the process stood still for longer than it may.
 func (p *Pulse) Start(ctx context.Context) error {
-	p.beats()
+	if err := p.beats(); err != nil {
+		return err
+	}
 	ticker := p.Clock.NewTicker(beat)
 	defer ticker.Stop()
 	for {
