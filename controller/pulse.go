@@ -75,6 +75,12 @@ func (p *Pulse) Steady() error {
 	if p.stood == 0 {
 		return nil
 	}
-	return fmt.Errorf("the process stood still for %s, and another one may lead since: it writes nothing more, and is to be started anew: %w",
-		p.stood.Round(beat), errHeldUp)
+	return &stoodStillError{p.stood}
+}
+
+// stoodStillError ends every pass of a process that stood still, and the process.
+type stoodStillError struct{ still time.Duration }
+
+func (e *stoodStillError) Error() string {
+	return fmt.Sprintf("the process stood still for %s, and another one may lead since: it writes nothing more, and is to be started anew", e.still.Round(beat))
 }

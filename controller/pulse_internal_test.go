@@ -36,7 +36,7 @@ func TestALeaderThatStoodStillWritesNothingMoreAndEnds(t *testing.T) {
 	_, err := applier.Apply(t.Context(), "api", clock.Now(), []effects.Action{effects.DeletePod{Name: "surge-for-old"}})
 	g.Expect(overtaken(err)).To(BeTrue(), "the pass ends quietly")
 	clock.Step(beat)
-	g.Eventually(ended, time.Minute).Should(Receive(MatchError(errHeldUp)))
+	g.Eventually(ended, time.Minute).Should(Receive(MatchError(ContainSubstring("stood still for"))))
 	g.Expect(pulse.Steady()).NotTo(Succeed(), "it does not come to life again")
 }
 

@@ -219,10 +219,11 @@ func unanswered(err error) bool {
 }
 
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
-// object that is gone, a JSON patch whose test failed, or a pass that was held up. All are ordinary; the next pass
+// object that is gone, a JSON patch whose test failed, or a pass that was held up, or a process. All are ordinary; the next pass
 // decides afresh.
 func overtaken(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err) || errors.Is(err, errHeldUp)
+	var still *stoodStillError
+	return errors.As(err, &still) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err) || errors.Is(err, errHeldUp)
 }
 
 // testFailed recognizes the API server's answer to a JSON patch that does not apply: Invalid, unlike a validation error
