@@ -58,7 +58,7 @@ func (r *Registrar) Terminate(ctx context.Context, providerID string) error {
 	defer r.mu.Unlock()
 	r.terminated[providerID] = struct{}{}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: strings.TrimPrefix(providerID, providerPrefix)}}
-	if err := client.IgnoreNotFound(r.Client.Delete(ctx, node)); err != nil {
+	if err := client.IgnoreNotFound(r.Delete(ctx, node)); err != nil {
 		return fmt.Errorf("removing the node of the terminated instance %s: %w", providerID, err)
 	}
 	return nil
