@@ -72,10 +72,24 @@ func (r *application) apply(ctx context.Context, pool string, actions []effects.
 	return writes, nil
 }
 
+// carryOut does it within what is left of the term: an answer that comes later is of no use.
 func (r *application) carryOut(ctx context.Context, action effects.Action) (wrote bool, err error) {
 	if err := r.inTerm(); err != nil {
 		return false, err
 	}
+	if r.Term <= 0 {
+		return r.do(ctx, action)
+	}
+	within, cancel := context.WithTimeout(ctx, r.left())
+	defer cancel()
+	wrote, err = r.do(within, action)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return wrote, fmt.Errorf("%w: %w", errHeldUp, err)
+	}
+	return wrote, err
+}
+
+func (r *application) do(ctx context.Context, action effects.Action) (wrote bool, err error) {
 	switch action := action.(type) {
 	case effects.PatchPool:
 		return true, r.patchPool(ctx, action)
@@ -110,11 +124,16 @@ func (r *application) inTerm() error {
 	if err := r.Pulse.Steady(); err != nil {
 		return err
 	}
-	now := r.Clock.Now()
-	if r.Term > 0 && max(now.Sub(r.decided), now.Round(0).Sub(r.decided.Round(0))) > r.Term {
+	if r.Term > 0 && r.left() < 0 {
 		return errHeldUp
 	}
 	return nil
+}
+
+// left is how much of the term is left.
+func (r *application) left() time.Duration {
+	now := r.Clock.Now()
+	return r.Term - max(now.Sub(r.decided), now.Round(0).Sub(r.decided.Round(0)))
 }
 
 // confirm asks, before a write that no version guards, whether the claim that it was decided on is still as it was then: by

@@ -36,10 +36,10 @@ const (
 // The timing of the election unless an installation chooses another, and the term that comes of it: enough for the requests
 // of any pass to an API server that is slow to answer.
 const (
-	DefaultLeaseDuration = 20 * time.Second
+	DefaultLeaseDuration = 25 * time.Second
 	DefaultRenewDeadline = 10 * time.Second
 	DefaultRetryPeriod   = 2 * time.Second
-	DefaultTerm          = DefaultLeaseDuration - DefaultRenewDeadline - DefaultRetryPeriod
+	DefaultTerm          = DefaultLeaseDuration - DefaultRenewDeadline - DefaultRetryPeriod - DefaultRenewDeadline/2
 )
 
 // Options are the installation's choices.
@@ -64,19 +64,24 @@ type Options struct {
 	Log   logr.Logger
 }
 
-// term is how long a process still leads for sure at any moment at which it has not noticed that it does not. Client-go's
-// elector renews RetryPeriod after it has last done so, and gives up once it has failed for RenewDeadline; another process
-// may lead once LeaseDuration has passed since the last time.
-func (o *Options) term() time.Duration { return o.LeaseDuration - o.RenewDeadline - o.RetryPeriod }
+// term is how long a process still leads for sure at any moment at which it has not noticed that it does not. Another process
+// may lead once LeaseDuration has passed since the lease was last written. Client-go's elector hears of that within the
+// request's timeout, tries again RetryPeriod later, and gives up once it has failed for RenewDeadline.
+func (o *Options) term() time.Duration {
+	return o.LeaseDuration - o.requestTimeout() - o.RetryPeriod - o.RenewDeadline
+}
+
+// requestTimeout is how long the manager's elector waits for an answer.
+func (o *Options) requestTimeout() time.Duration { return max(o.RenewDeadline/2, time.Second) }
 
 // checkTerm refuses a timing that leaves a pass no time to write.
 func (o *Options) checkTerm() error {
 	if !o.LeaderElection || o.term() > 0 {
 		return nil
 	}
-	return fmt.Errorf("a lease of %s is too short for a leader that renews it every %s and tries for %s: a pass may write only while no other "+
-		"process can lead, which is for what is left of the lease; let it last longer than %s",
-		o.LeaseDuration, o.RetryPeriod, o.RenewDeadline, o.RetryPeriod+o.RenewDeadline)
+	return fmt.Errorf("a lease of %s is too short for a leader that renews it every %s, waits %s for an answer and tries for %s: a pass may write "+
+		"only while no other process can lead, which is for what is left of the lease; let it last longer than %s",
+		o.LeaseDuration, o.RetryPeriod, o.requestTimeout(), o.RenewDeadline, o.requestTimeout()+o.RetryPeriod+o.RenewDeadline)
 }
 
 // Run is the controller: it checks the cluster, waits to lead, sweeps, and reconciles until ctx ends. It returns nil on an
@@ -85,7 +90,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err := o.checkTerm(); err != nil {
 		return err
 	}
-	if err := Preflight(ctx, config, o.Settings.Namespace); err != nil {
+	if err := Preflight(ctx, config, o.Settings.Namespace, o.LeaderElection); err != nil {
 		return err
 	}
 	scheme, err := NewScheme()

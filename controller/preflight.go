@@ -26,9 +26,9 @@ import (
 
 // Preflight fails fast, with a sentence for each thing that is missing, unless the cluster serves karpenter.sh/v1 with
 // its NodeClaims and NodePools and the RotationPolicy CRD, lets us read them and all else that is watched (§5.1), and has
-// the namespace that leases and placeholders are made in. That the objects decode into the v1 types confirms the wire
+// the namespace that leases and placeholders are made in; elects says that a leader is elected there. That the objects decode into the v1 types confirms the wire
 // schema; fields are not looked into.
-func Preflight(ctx context.Context, config *rest.Config, namespace string) error {
+func Preflight(ctx context.Context, config *rest.Config, namespace string, elects bool) error {
 	served, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("preflight: the API server cannot be addressed: %w", err)
@@ -53,23 +53,28 @@ func Preflight(ctx context.Context, config *rest.Config, namespace string) error
 		readable(ctx, reader, "nodes", &corev1.NodeList{}),
 		readable(ctx, reader, "pods", &corev1.PodList{}),
 		readable(ctx, reader, "poddisruptionbudgets.policy", &policyv1.PodDisruptionBudgetList{}),
-		exists(ctx, config, namespace),
+		namespaced(ctx, config, namespace, elects),
 	)
 }
 
-// exists checks that there is the namespace. To read namespaces takes a right of its own; but nothing is created where
-// there is none, and a lease that is only rehearsed tells. A right that is missing for it is told by the election.
-func exists(ctx context.Context, config *rest.Config, namespace string) error {
+// namespaced checks that there is the namespace. To read namespaces takes a right of its own; but nothing is created where
+// there is none, and a lease that is only rehearsed tells. Whose rights end at the namespace has none in one that is missing.
+func namespaced(ctx context.Context, config *rest.Config, namespace string, elects bool) error {
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("preflight: the leases cannot be asked for: %w", err)
 	}
 	rehearsed := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: LeaseName + "-preflight"}}
 	_, err = leases.Leases(namespace).Create(ctx, rehearsed, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return fmt.Errorf("preflight: there is no namespace %s for the lease and the placeholders: create it, or name another one with --namespace: %w", namespace, err)
+	case apierrors.IsForbidden(err) && elects:
+		return fmt.Errorf("preflight: RBAC does not let this service account create leases in namespace %s, by which the leader is elected; "+
+			"create the namespace if it is missing, and grant get, create and update there, or name another one with --namespace: %w", namespace, err)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // serves checks that the cluster serves the resources of the group and version.

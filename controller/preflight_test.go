@@ -104,7 +104,7 @@ var _ = Describe("The preflight (§5.1)", func() {
 	check := func(cluster aCluster) []string {
 		server := httptest.NewServer(cluster)
 		defer server.Close()
-		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace)
+		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace, true)
 		if err == nil {
 			return nil
 		}
@@ -147,6 +147,9 @@ var _ = Describe("The preflight (§5.1)", func() {
 		Entry("the namespace", func(c aCluster) {
 			c[rehearsed] = refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `namespaces "noderotation-system" not found`)
 		}, "there is no namespace noderotation-system for the lease and the placeholders: create it, or name another one with --namespace"),
+		Entry("the right to leases, as in a namespace that is missing", func(c aCluster) {
+			c[rehearsed] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "you cannot create leases")
+		}, "create leases in namespace noderotation-system, by which the leader is elected; create the namespace if it is missing"),
 		Entry("all of it, at once", func(c aCluster) {
 			delete(c, karpenterAPI)
 			delete(c, oursAPI)
@@ -157,9 +160,13 @@ var _ = Describe("The preflight (§5.1)", func() {
 			c[karpenterAPI+"/nodeclaims"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 		}, "does not serve noderotation.io/v1alpha1", "list nodeclaims.karpenter.sh", "list nodepools.karpenter.sh"))
 
-	It("leaves it to the election to tell what else is against it", func() {
+	It("asks for no right to leases where no leader is elected, and leaves it to the election to tell what else is against it", func() {
 		cluster := aWholeCluster()
 		cluster[rehearsed] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "you cannot create leases")
+		server := httptest.NewServer(cluster)
+		defer server.Close()
+		Expect(controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace, false)).To(Succeed())
+		cluster[rehearsed] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcd is away")
 		Expect(check(cluster)).To(BeEmpty())
 	})
 
@@ -173,7 +180,7 @@ var _ = Describe("The preflight (§5.1)", func() {
 	It("says which API server does not answer", func() {
 		server := httptest.NewServer(aCluster{})
 		server.Close()
-		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace)
+		err := controller.Preflight(context.Background(), &rest.Config{Host: server.URL}, namespace, true)
 		Expect(err).To(MatchError(And(ContainSubstring("preflight: "), ContainSubstring(strings.TrimPrefix(server.URL, "http://")))))
 	})
 })

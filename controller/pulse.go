@@ -52,13 +52,12 @@ func (*Pulse) NeedLeaderElection() bool { return true }
 
 // beats notes that the process runs, unless it stood still.
 func (p *Pulse) beats() error {
-	if err := p.Steady(); err != nil {
-		return err
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = p.Clock.Now().Round(0)
-	return nil
+	now := p.Clock.Now().Round(0)
+	err := p.steady(now)
+	p.last = now
+	return err
 }
 
 // Steady is an error once the process stood still since it began to lead. The time is the wall's: another clock may have stood
@@ -69,7 +68,12 @@ func (p *Pulse) Steady() error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if still := p.Clock.Now().Round(0).Sub(p.last); p.stood == 0 && !p.last.IsZero() && still > p.Limit {
+	return p.steady(p.Clock.Now().Round(0))
+}
+
+// steady judges by one reading of the clock, and for good. The lock is held.
+func (p *Pulse) steady(now time.Time) error {
+	if still := now.Sub(p.last); p.stood == 0 && !p.last.IsZero() && still > p.Limit {
 		p.stood = still
 	}
 	if p.stood == 0 {

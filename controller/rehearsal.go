@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,7 +108,7 @@ func rehearsalLock(config *rest.Config, o *Options) (resourcelock.Interface, err
 		return nil, fmt.Errorf("the lease cannot be signed without a host name: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.Timeout = max(o.RenewDeadline/2, time.Second) // one request that hangs does not cost the lease
+	config.Timeout = o.requestTimeout() // one request that hangs does not cost the lease
 	leases, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("the lease cannot be asked for: %w", err)

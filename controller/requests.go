@@ -219,11 +219,16 @@ func unanswered(err error) bool {
 }
 
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
-// object that is gone, a JSON patch whose test failed, or a pass that was held up, or a process. All are ordinary; the next pass
+// object that is gone, a JSON patch whose test failed, a pass that was held up, or a process that stood still. All are ordinary; the next pass
 // decides afresh.
 func overtaken(err error) bool {
+	return heldUp(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err)
+}
+
+// heldUp tells whether this process may no longer be the one that leads.
+func heldUp(err error) bool {
 	var still *stoodStillError
-	return errors.As(err, &still) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err) || errors.Is(err, errHeldUp)
+	return errors.Is(err, errHeldUp) || errors.As(err, &still)
 }
 
 // testFailed recognizes the API server's answer to a JSON patch that does not apply: Invalid, unlike a validation error

@@ -167,7 +167,8 @@ func (s *shelvedCache) Get(ctx context.Context, key client.ObjectKey, into clien
 	return err
 }
 
-// List lists the Pods of a namespace, or of all, and anything else as the manager's cache does.
+// List lists the Pods of a namespace, or of all, and anything else as the manager's cache does. The Pods share their parts with the
+// cache, and must not be changed.
 func (s *shelvedCache) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	pods, asked := into.(*corev1.PodList)
 	if !asked {
@@ -178,6 +179,7 @@ func (s *shelvedCache) List(ctx context.Context, into client.ObjectList, options
 	if o.FieldSelector != nil || o.LabelSelector != nil {
 		return errors.New("the cache lists Pods by their namespace alone; PodsBy has the indexes")
 	}
+	pods.Items = pods.Items[:0]
 	for _, kept := range s.stores[reflect.TypeFor[*corev1.Pod]()].List() {
 		pod, is := unpacked(kept).(*corev1.Pod)
 		if is && (o.Namespace == "" || o.Namespace == pod.Namespace) {

@@ -87,6 +87,15 @@ var _ = Describe("A decision that has gone stale (architecture.md, the claims ab
 		Expect(w.node("spare").Annotations).To(HaveKeyWithValue(rotation.KeyDoNotDisrupt, "true"))
 	})
 
+	It("protects and cordons no node of a rotation that has been rolled back meanwhile", func() {
+		w.clock.Step(16 * time.Minute)
+		endsAfter("claim old: -started-at failed-at retry-count=1 state=failed")
+		w.clock.Step(-16 * time.Minute)
+		Expect(w.pass("api").RequeueAfter).To(Equal(afterConflict))
+		Expect(w.server.wrote()).To(BeEmpty())
+		Expect(w.shown()).To(HaveKeyWithValue("Node old", ""))
+	})
+
 	It("creates no placeholder beside a drain that has begun meanwhile", func() {
 		theSurgeStands()
 		endsAfter("delete the placeholder")

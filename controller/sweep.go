@@ -92,6 +92,10 @@ func (w *Sweep) remove(ctx context.Context, found time.Time, left []effects.Left
 // notRemoved tells of a leftover that is still there. One that somebody else has changed meanwhile may not be one any more.
 func notRemoved(ctx context.Context, pool string, err error) {
 	logger := log.FromContext(ctx).WithValues("pool", pool)
+	if heldUp(err) {
+		logger.Info("a leftover of an earlier rotation is left to the next sweep: this one took too long", "reason", err.Error())
+		return
+	}
 	if overtaken(err) {
 		logger.V(1).Info("a leftover of an earlier rotation has changed and is looked at again", "reason", err.Error())
 		return

@@ -80,8 +80,8 @@ var _ = Describe("How long a pass may write: as long as no other process can lea
 		edit(&o)
 		Expect(controller.Run(w.ctx, &rest.Config{Host: "http://127.0.0.1:1"}, o)).To(MatchError(ContainSubstring(says)))
 	},
-		Entry("a lease that is as long as its holder tries", func(o *controller.Options) { o.LeaseDuration = 12 * time.Second },
-			"a lease of 12s is too short for a leader that renews it every 2s and tries for 10s"),
-		Entry("just long enough", func(o *controller.Options) { o.LeaseDuration = 12*time.Second + 1 }, "preflight"),
+		Entry("a lease that is as long as its holder tries", func(o *controller.Options) { o.LeaseDuration = 17 * time.Second },
+			"a lease of 17s is too short for a leader that renews it every 2s, waits 5s for an answer and tries for 10s"),
+		Entry("just long enough", func(o *controller.Options) { o.LeaseDuration = 17*time.Second + 1 }, "preflight"),
 		Entry("without an election there is no lease", func(o *controller.Options) { o.LeaderElection, o.LeaseDuration = false, 0 }, "preflight"))
 })

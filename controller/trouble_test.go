@@ -226,6 +226,14 @@ var _ = Describe("A fleet with something missing", func() {
 			"RotationStarted NodePool/api", "NodeUnknown NodeClaim/lost", "RotationStarted NodePool/web"))
 	})
 
+	It("tells nobody to delete a claim that is being rotated, though its node is gone", func() {
+		w := aFleet()
+		w.pass("api")
+		Expect(w.server.hand.Delete(w.ctx, w.node("old"))).To(Succeed())
+		w.pass("api")
+		Expect(w.leader.people.heard()).To(Equal([]string{"RotationStarted NodePool/api"}))
+	})
+
 	It("tells of a policy that cannot be read on each of its pools, once, whether or not a rotation was under way", func() {
 		w := aWorld()
 		w.aPolicy("weekly", func(p *v1alpha1.RotationPolicy) {

@@ -76,8 +76,7 @@ type PatchClaim struct {
 }
 
 // PatchNode changes annotations of a Node and, where Unschedulable is set, its cordon. It is conditional on every
-// marker, the protection and the cordon still being as Node has them; and on Subject like DeletePod, where it takes a
-// protection back that the drain of the subject may yet need.
+// marker, the protection and the cordon still being as Node has them; and, where there is one, on Subject like DeletePod.
 type PatchNode struct {
 	Node          *corev1.Node
 	Change        Change
@@ -165,6 +164,9 @@ func join(a, b Action) (Action, bool) {
 			a.Change = a.Change.Then(b.Change)
 			if b.Unschedulable != nil {
 				a.Unschedulable = b.Unschedulable
+			}
+			if a.Subject.UID == "" {
+				a.Subject = b.Subject
 			}
 			return a, true
 		}

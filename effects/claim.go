@@ -23,7 +23,7 @@ func claimEffects() []Effect {
 			Reads: ofSubject(rotation.ReadClock, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadFailedAt, rotation.ReadRetryCount, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateFailed)}, Apply: markFailed},
 		{Name: MarkExpired, About: "Mark the claim as expired, for good: it is not selected again while it goes.", Section: "§5.2 force-expiry",
-			Reads: ofSubject(rotation.ReadClock, rotation.ReadMirror, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim), Needs: []string{rotation.NeedClaim},
+			Reads: ofSubject(rotation.ReadClock, rotation.ReadMirror, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},
 			Writes: []string{rotation.WriteState(rotation.StateExpired), rotation.WriteReleased}, Apply: markExpired},
 		{Name: ResetClaim, About: "Take the claim's state back, keeping its failures, and say when it was let go.", Section: "§3.8 governance lost",
 			Reads: ofSubject(rotation.ReadClock, rotation.ReadAnchoredOn, rotation.ReadClaimState, rotation.ReadStartedAt, rotation.ReadSurgeClaim, rotation.ReadReleasedAt), Needs: []string{rotation.NeedClaim},

@@ -65,7 +65,9 @@ func protect(s *rotation.Snapshot, node *corev1.Node) (*rotation.Snapshot, []Act
 }
 
 func freeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
-	return protect(s, s.SubjectNode())
+	subject, _ := s.Subject()
+	s, actions, err := protect(s, s.SubjectNode())
+	return s, tied(actions, subject.Object), err
 }
 
 func freezeHost(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
@@ -78,7 +80,20 @@ func cordon(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 		return none(s)
 	}
 	unschedulable := true
-	return patchNode(s, node, &unschedulable, map[string]string{rotation.KeyCordoned: rotation.ValueTrue})
+	subject, _ := s.Subject()
+	s, actions, err := patchNode(s, node, &unschedulable, map[string]string{rotation.KeyCordoned: rotation.ValueTrue})
+	return s, tied(actions, subject.Object), err
+}
+
+// tied makes patches of Nodes conditional on the claim that they were decided for.
+func tied(actions []Action, subject rotation.Object) []Action {
+	for i, action := range actions {
+		if patch, is := action.(PatchNode); is {
+			patch.Subject = subject
+			actions[i] = patch
+		}
+	}
+	return actions
 }
 
 func unfreeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
@@ -92,13 +107,7 @@ func unfreeze(s *rotation.Snapshot) (*rotation.Snapshot, []Action, error) {
 		}
 		var step []Action
 		s, step, _ = release(s, node)
-		for _, action := range step {
-			if patch, is := action.(PatchNode); is {
-				patch.Subject = decidedOn
-				action = patch
-			}
-			actions = append(actions, action)
-		}
+		actions = append(actions, tied(step, decidedOn)...)
 	}
 	return s, actions, nil
 }

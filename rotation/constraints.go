@@ -60,13 +60,15 @@ func Replicas(s Snapshot) (required, preferred []Replica, err error) {
 }
 
 // Unreplicated names the labels that the replacement of the subject is required to share, and of which neither the subject's
-// Node nor its claim says a value; none where the Node itself is not known.
+// Node nor its claim says a value, nor the pool the only one; none where the Node itself is not known.
 func Unreplicated(s *Snapshot) (keys []string) {
 	if s.Governance.Policy == nil || s.SubjectNode() == nil {
 		return nil
 	}
 	for _, key := range s.Governance.Policy.RequiredKeys() {
-		if own, err := s.ownConstraint(string(key)); err == nil && len(own) == 0 {
+		own, err := s.ownConstraint(string(key))
+		only, enumerated := s.Pool.constraint(string(key)).values()
+		if settled := enumerated && len(only) == 1; err == nil && len(own) == 0 && !settled {
 			keys = append(keys, string(key))
 		}
 	}

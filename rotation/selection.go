@@ -154,14 +154,14 @@ func (s *Snapshot) Candidacies() []Candidacy {
 	return all
 }
 
-// Strangers are the claims that are of age and Ready, and whose Nodes are not known: they name none, or none that is there
-// and labelled as one of the pool. In the order of Claims.
+// Strangers are the claims that are of age and Ready, that no rotation is under way of, and whose Nodes are not known: they
+// name none, or none that is there and labelled as one of the pool. In the order of Claims.
 func (s *Snapshot) Strangers() (strangers []*Claim) {
 	if len(s.Selection.Due) == 0 {
 		return nil
 	}
 	for _, c := range s.Claims {
-		if s.Selection.Due[c.Name] && c.Ready && !c.Deleting() && s.Node(c.NodeName) == nil {
+		if s.Selection.Due[c.Name] && c.Ready && !c.Deleting() && c.Name != s.Anchor() && s.Node(c.NodeName) == nil {
 			strangers = append(strangers, c)
 		}
 	}

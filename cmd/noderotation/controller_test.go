@@ -105,7 +105,7 @@ func TestDefaults(t *testing.T) {
 	flags.bind(pflag.NewFlagSet("controller", pflag.ContinueOnError))
 	g.Expect(flags.check()).To(Succeed())
 	g.Expect(flags.options).To(SatisfyAll(
-		HaveField("LeaderElection", true), HaveField("DryRun", false), HaveField("LeaseDuration", 20*time.Second), HaveField("Passes", 4),
+		HaveField("LeaderElection", true), HaveField("DryRun", false), HaveField("LeaseDuration", 25*time.Second), HaveField("Passes", 4),
 		HaveField("MetricsAddress", ":8080"), HaveField("ProbeAddress", ":8081"),
 		HaveField("Settings.PriorityClass", "noderotation-placeholder")))
 	g.Expect(flags.namespace()).NotTo(BeEmpty())
