@@ -23,7 +23,7 @@ const (
 	// leaseName is the name of the lease that the leader holds.
 	leaseName = "noderotation"
 	// leaseDuration is how long a leader that is gone is waited for.
-	leaseDuration = 8 * time.Second
+	leaseDuration = 12 * time.Second
 	// handOver is how soon another process leads once the leader has been asked to end. A lease that had not been
 	// released would last longer.
 	handOver = 5 * time.Second
@@ -73,7 +73,7 @@ func (s *scenario) contends(ctx context.Context, name string) *process.Controlle
 	controller, err := process.Start(ctx, process.Options{
 		Binary: binary, Kubeconfig: s.kubeconfig(), Namespace: manifests.Namespace, Log: s.logOf(name), LeaderElection: true,
 		Flags: []string{
-			"--leader-elect-lease-duration=" + leaseDuration.String(), "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=1s",
+			"--leader-elect-lease-duration=" + leaseDuration.String(), "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s",
 		},
 	})
 	Expect(err).NotTo(HaveOccurred())
