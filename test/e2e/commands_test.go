@@ -57,6 +57,7 @@ var _ = Describe("The people's commands", func() {
 		s.governs(ctx, policyFor("asked"))
 		Eventually(ctx, func() float64 { return s.reads(ctx, f, "noderotation_blocked", `guard="frozen"`) }).Should(Equal(1.0))
 		frozen := s.fence(ctx)
+		Eventually(ctx, func() poolStatus { return reader.status(ctx, f) }).Should(HaveField("Candidates", 1), "its node comes of age")
 		Expect(reader.status(ctx, f)).To(SatisfyAll(HaveField("Policy", "asked"), HaveField("Candidates", 1),
 			HaveField("Freeze.Reason", "release of the shop"), HaveField("Blocked.Guard", "frozen")))
 		s.isPassedOver(ctx, s.controller, f)
