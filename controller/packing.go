@@ -19,7 +19,7 @@ import (
 // workload differ in little but their names: what they have alike stands once, in a Pod that all of them point to. Nothing
 // reads a packed Pod but the cache; everybody else is handed the whole one by podOf.
 type packedPod struct {
-	// Object answers for what is alike: annotations, owners, finalizers.
+	// Object answers for what is alike: annotations, owners, finalizers. Nothing may be set through it: others have it too.
 	metav1.Object
 	alike  *corev1.Pod
 	labels *labelSet

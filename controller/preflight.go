@@ -26,8 +26,8 @@ import (
 
 // Preflight fails fast, with a sentence for each thing that is missing, unless the cluster serves karpenter.sh/v1 with
 // its NodeClaims and NodePools and the RotationPolicy CRD, lets us read them and all else that is watched (§5.1), and has
-// the namespace that leases and placeholders are made in; elects says that a leader is elected there. That the objects decode into the v1 types confirms the wire
-// schema; fields are not looked into.
+// the namespace that leases and placeholders are made in; elects says that a leader is elected there. That the objects decode
+// into the v1 types confirms the wire schema; fields are not looked into.
 func Preflight(ctx context.Context, config *rest.Config, namespace string, elects bool) error {
 	served, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

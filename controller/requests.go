@@ -209,7 +209,8 @@ func refusedForGood(err error) bool {
 }
 
 // unanswered tells whether a write failed without anybody having refused it, so that it may have taken effect: the
-// connection was lost, or the API server itself gave up waiting. What never reached it has not.
+// connection was lost, or the API server itself gave up waiting. What never reached it has not. An admission webhook that
+// fails answers alike, and is waited for in vain.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -219,8 +220,8 @@ func unanswered(err error) bool {
 }
 
 // overtaken tells whether a write was refused because the world is no longer as it was decided on: a conflict, an
-// object that is gone, a JSON patch whose test failed, a pass that was held up, or a process that stood still. All are ordinary; the next pass
-// decides afresh.
+// object that is gone, a JSON patch whose test failed, a pass that was held up, or a process that stood still. All are
+// ordinary; the next pass decides afresh.
 func overtaken(err error) bool {
 	return heldUp(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || testFailed(err)
 }

@@ -167,8 +167,8 @@ func (s *shelvedCache) Get(ctx context.Context, key client.ObjectKey, into clien
 	return err
 }
 
-// List lists the Pods of a namespace, or of all, and anything else as the manager's cache does. The Pods share their parts with the
-// cache, and must not be changed.
+// List lists the Pods of a namespace, or of all, and anything else as the manager's cache does. The Pods share their parts
+// with the cache, and must not be changed.
 func (s *shelvedCache) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	pods, asked := into.(*corev1.PodList)
 	if !asked {

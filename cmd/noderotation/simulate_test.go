@@ -145,19 +145,22 @@ func TestSimulateReadsACluster(t *testing.T) {
 		ContainSubstring("1 of 1 nodes rotated inside windows; none expired")))
 }
 
-// A policy that is applied already is tried out as the file has it.
-func TestSimulateTriesAFileOnACluster(t *testing.T) {
-	g := NewWithT(t)
-	server := httptest.NewServer(aCluster(t))
-	defer server.Close()
-	changed := written(t, "policy.yaml", `
+// everySaturday is a policy for every pool.
+const everySaturday = `
 apiVersion: noderotation.io/v1alpha1
 kind: RotationPolicy
 metadata: {name: weekly}
 spec:
   nodePoolSelector: {}
   maintenanceWindows: [{timezone: UTC, days: [Sat], start: "02:00", end: "06:00"}]
-`)
+`
+
+// A policy that is applied already is tried out as the file has it.
+func TestSimulateTriesAFileOnACluster(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(aCluster(t))
+	defer server.Close()
+	changed := written(t, "policy.yaml", everySaturday)
 	out, err := run(t, "simulate", changed, "--from-cluster", "--kubeconfig", kubeconfigOf(t, server.URL), "--start", "2026-01-09T00:00:00Z", "--for", "3d")
 	g.Expect(out).To(SatisfyAll(
 		ContainSubstring("RotationPolicy weekly of "+changed+" stands in for the cluster's\n"),
@@ -166,14 +169,7 @@ spec:
 
 // A policy is tried before anything is installed, and so before the cluster knows of policies.
 func TestSimulateTriesAPolicyOnAClusterThatHasNone(t *testing.T) {
-	policy := written(t, "policy.yaml", `
-apiVersion: noderotation.io/v1alpha1
-kind: RotationPolicy
-metadata: {name: weekly}
-spec:
-  nodePoolSelector: {}
-  maintenanceWindows: [{timezone: UTC, days: [Sat], start: "02:00", end: "06:00"}]
-`)
+	policy := written(t, "policy.yaml", everySaturday)
 	groups := `{"kind":"APIGroupList","groups":[{"name":"karpenter.sh","versions":[{"groupVersion":"karpenter.sh/v1","version":"v1"}]},
 		{"name":"policy","versions":[{"groupVersion":"policy/v1","version":"v1"}]}]}`
 	for name, answers := range map[string]map[string]string{
